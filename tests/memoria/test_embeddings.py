@@ -331,8 +331,12 @@ def test_remote_rejection_tells_the_status_and_never_the_text(estado: int) -> No
             "nulo",
         ),
         (
-            {"object": "list", "model": "e5", "data": [{"index": i, "embedding": ["a"] * 4} for i in (0, 1)]},
-            "",
+            {
+                "object": "list",
+                "model": "e5",
+                "data": [{"index": i, "embedding": [math.nan] * 4} for i in (0, 1)],
+            },
+            "numérico",
         ),
     ],
 )
