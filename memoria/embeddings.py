@@ -275,7 +275,7 @@ FORMAS_DE_PREGUNTAR = (
     "Información sobre {}",
 )
 
-# Written by hand, apart from any evaluation set. Only their means are used.
+# Written by hand; none is in an evaluation set. Only their means are used.
 CONSULTAS_DE_REFERENCIA = (
     "retrasos en las entregas",
     "¿cuándo llega el camión?",
