@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, cast
 
@@ -135,7 +135,9 @@ class AlmacenMemoria(PostgresStore):
         Raises ``PoliticaIncumplida`` (and then nothing was written).
         """
         lista = list(ops)
-        return self._ejecutar(lista, {i: self._admitir(op) for i, op in enumerate(lista) if isinstance(op, PutOp)})
+        return self._ejecutar(
+            lista, {i: self._admitir(op) for i, op in enumerate(lista) if isinstance(op, PutOp)}
+        )
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As :meth:`batch`, in a thread; but LangGraph may have put several callers into one call.
@@ -145,6 +147,11 @@ class AlmacenMemoria(PostgresStore):
         """
         lista = list(ops)
         return await asyncio.to_thread(self._ejecutar_por_separado, lista)
+
+    def consultar(self, consulta: str, parametros: Mapping[str, Any]) -> list[DictRow]:
+        """Rows of one read-only statement of ours (a constant with named parameters) on the store's pool."""
+        with self._cursor() as cursor:
+            return cursor.execute(consulta, parametros).fetchall()  # type: ignore[arg-type]  # a constant of ours
 
     def _ejecutar_por_separado(self, ops: list[Op]) -> list[Result]:
         puestas: dict[int, _Puesta] = {}
@@ -252,7 +259,9 @@ class AlmacenMemoria(PostgresStore):
             ):
                 for p in puestas:
                     if p.valor is None:
-                        cursor.execute("DELETE FROM store WHERE prefix = %s AND key = %s", (p.prefijo, p.clave))
+                        cursor.execute(
+                            "DELETE FROM store WHERE prefix = %s AND key = %s", (p.prefijo, p.clave)
+                        )
                         continue
                     datos = {
                         "prefijo": p.prefijo,

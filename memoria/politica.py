@@ -300,7 +300,7 @@ def comprobar_vida(definicion: Espacio, ttl: float | None) -> int:
     """
     if ttl is None:
         return definicion.vida_minutos
-    if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or ttl != ttl or int(ttl) != ttl or ttl < 1:
+    if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not float(ttl).is_integer() or ttl < 1:
         raise PoliticaIncumplida(
             f"La vida de un documento de «{definicion.nombre}» se da en minutos enteros, 1 o más; "
             f"omita ttl para que sea la del espacio ({definicion.vida_minutos})."

@@ -63,6 +63,7 @@ def preparar(modelo: ModeloEmbeddings) -> dict[str, Any]:
         _tablas_de_langgraph(conexion, modelo if extension else None)
         if extension:
             _guion(conexion, "indices.sql")
+        _guion(conexion, "busqueda.sql")
         _guion(conexion, "hilos.sql")
         _permisos(conexion)
         resultado = {
@@ -209,7 +210,9 @@ def _politicas_de_fila(
             continue
         if tabla == "store_vectors":
             conexion.execute(f"GRANT INSERT, UPDATE, DELETE ON langgraph.store_vectors TO {ROL_WEB}")
-            conexion.execute(f"REVOKE INSERT, UPDATE, DELETE ON langgraph.vector_migrations FROM {ROL_AGENTES}")
+            conexion.execute(
+                f"REVOKE INSERT, UPDATE, DELETE ON langgraph.vector_migrations FROM {ROL_AGENTES}"
+            )
         politicas = []
         for escritor, rol in _ROL_DE.items():
             suyos = " OR ".join(
@@ -223,10 +226,13 @@ def _politicas_de_fila(
             ]
         yield tabla, politicas
     for tabla in _TABLAS_DE_HILOS:
-        yield tabla, [
-            (f"{ROL_WEB}_lee", f"FOR SELECT TO {ROL_WEB} USING (true)"),
-            (f"{ROL_AGENTES}_todo", f"FOR ALL TO {ROL_AGENTES} USING (true) WITH CHECK (true)"),
-        ]
+        yield (
+            tabla,
+            [
+                (f"{ROL_WEB}_lee", f"FOR SELECT TO {ROL_WEB} USING (true)"),
+                (f"{ROL_AGENTES}_todo", f"FOR ALL TO {ROL_AGENTES} USING (true) WITH CHECK (true)"),
+            ],
+        )
 
 
 def _guion(conexion: psycopg.Connection[DictRow], nombre: str) -> None:
