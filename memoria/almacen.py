@@ -57,8 +57,8 @@ class DimensionDistinta(RuntimeError):
 
     def __init__(self, modelo: int, tabla: int) -> None:
         super().__init__(
-            f"El modelo de embeddings da vectores de {modelo} dimensiones y la tabla store_vectors es de {tabla}: "
-            f"configure un modelo de {tabla}, o vacíe la tabla y ejecute «manage.py preparar» con el nuevo."
+            f"El modelo de embeddings da vectores de {modelo} dimensiones y la tabla store_vectors es de "
+            f"{tabla}: configure un modelo de {tabla}, o vacíe la tabla y ejecute «preparar» con el nuevo."
         )
 
 
@@ -73,8 +73,8 @@ def abrir_almacen(
 ) -> Iterator[AlmacenMemoria]:
     """Open the store over a pool of its own.
 
-    ``conninfo`` defaults to ``PG_AGENTES``; ``embeddings`` to what ``EMBEDDINGS_*`` configure, or the embedded
-    model. Without pgvector the store opens all the same and everything but search by meaning works.
+    ``conninfo`` defaults to ``PG_AGENTES``; ``embeddings`` to what ``EMBEDDINGS_*`` configure, or the
+    embedded model. Without pgvector the store opens all the same and everything but search by meaning works.
 
     Raises :class:`memoria.conexion.BaseSinPreparar`, :class:`memoria.conexion.BaseNoDisponible` and
     :class:`DimensionDistinta`.
@@ -109,13 +109,13 @@ def dimensiones(cursor: Cursor[Any]) -> int | None:
 
 
 def configuracion_indice(modelo: ModeloEmbeddings) -> PostgresIndexConfig:
-    """Cosine over ``texto``, exact: a search inside one namespace never uses HNSW, yet every put pays for it."""
+    """Cosine over ``texto``, exact: no search inside a namespace uses HNSW, yet every put pays for it."""
     return {
         "dims": modelo.dims,
         "embed": modelo,
         "fields": [CAMPO_INCRUSTADO],
         "distance_type": "cosine",
-        "ann_index_config": {"kind": "flat"},  # type: ignore[typeddict-item]  # the stub omits "flat" here
+        "ann_index_config": {"kind": "flat"},  # the stub omits "flat" here
     }
 
 
@@ -151,7 +151,7 @@ class AlmacenMemoria(PostgresStore):
     def consultar(self, consulta: str, parametros: Mapping[str, Any]) -> list[DictRow]:
         """Rows of one read-only statement of ours (a constant with named parameters) on the store's pool."""
         with self._cursor() as cursor:
-            return cursor.execute(consulta, parametros).fetchall()  # type: ignore[arg-type]  # a constant of ours
+            return cursor.execute(consulta, parametros).fetchall()  # a constant of ours
 
     def _ejecutar_por_separado(self, ops: list[Op]) -> list[Result]:
         puestas: dict[int, _Puesta] = {}
@@ -214,7 +214,7 @@ class AlmacenMemoria(PostgresStore):
         for n, ((sql, parametros), (i, op)) in enumerate(zip(consultas, search_ops, strict=True)):
             if n in textos and self.modelo:
                 vector = self.modelo.embed_query(textos[n])
-                parametros = [vector if p is PLACEHOLDER else p for p in parametros]  # type: ignore[misc]
+                parametros = [vector if p is PLACEHOLDER else p for p in parametros]
             resultado.append((_renovando(sql) if op.refresh_ttl else sql, list(parametros), i))
         return resultado
 
@@ -351,6 +351,7 @@ WITH sobrantes AS (
 ),
 puesto AS ({_PONER} RETURNING s.prefix, s.key)
 INSERT INTO store_vectors AS v (prefix, key, field_name, embedding, created_at, updated_at)
-SELECT prefix, key, %(campo)s, %(vector)s::vector, now(), now() FROM puesto WHERE %(vector)s::vector IS NOT NULL
+SELECT prefix, key, %(campo)s, %(vector)s::vector, now(), now()
+FROM puesto WHERE %(vector)s::vector IS NOT NULL
 ON CONFLICT (prefix, key, field_name) DO UPDATE SET embedding = EXCLUDED.embedding, updated_at = now()
 """

@@ -1,8 +1,8 @@
 """Search of supplier notices, one function for screens and tools alike.
 
-Two rankings inside one supplier's namespace, Spanish full text and meaning, fused by rank (the raw scores have
-nothing in common). Both are exact: there is no approximate index to miss a notice. The measurements are in
-``docs/decisiones/0002-embeddings.md``.
+Two rankings inside one supplier's namespace, Spanish full text and meaning, fused by rank (the raw scores
+have nothing in common). Both are exact: there is no approximate index to miss a notice. The measurements are
+in ``docs/decisiones/0002-embeddings.md``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def buscar_avisos(
 ) -> list[SearchItem]:
     """The notices of one supplier that answer ``consulta``, best first; an empty list is an answer too.
 
-    ``score`` is the cosine similarity, or ``None`` where there are no vectors (no pgvector, or the endpoint that
-    embeds is away: then full text alone decides). Nothing comes back when no notice has a word of the question
-    and the nearest one is under the model's threshold. Never renews a notice, never returns one of another
-    supplier.
+    ``score`` is the cosine similarity, or ``None`` where there are no vectors (no pgvector, or the endpoint
+    that embeds is away: then full text alone decides). Nothing comes back when no notice has a word of the
+    question and the nearest one is under the model's threshold. Never renews a notice, never returns one of
+    another supplier.
 
     Raises ``PoliticaIncumplida`` for an empty ``proveedor_id``.
     """
@@ -79,9 +79,9 @@ _NORMALIZADA = (
     " '[^a-z0-9]+', ' ', 'g')"
 )
 
-# The stemmer cuts alike words at different places ("devolucion", "devolu"): a term also matches what begins with
-# it and its own beginnings up to five letters shorter. Codes and short words match only themselves. A notice
-# scores the rarity, among this supplier's notices, of the terms it has.
+# The stemmer cuts alike words at different places ("devolucion", "devolu"): a term also matches what begins
+# with it and its own beginnings up to five letters shorter. Codes and short words match only themselves. A
+# notice scores the rarity, among this supplier's notices, of the terms it has.
 _LEXICO = f"""
 terminos AS MATERIALIZED (
     SELECT lexeme,
@@ -125,8 +125,8 @@ ORDER BY puesto
 LIMIT %(limite)s
 """
 
-# Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009). A notice that has no vector yet can
-# still be found by its words.
+# Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009). A notice that has no vector yet
+# can still be found by its words.
 _HIBRIDO = f"""
 WITH {_LEXICO},
 semantico AS (

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from psycopg import Connection, OperationalError
-from psycopg.errors import InsufficientPrivilege
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -66,7 +66,8 @@ def con_esquema(conninfo: str) -> str:
 def _comprobar(conexion: Connection[DictRow]) -> None:
     try:
         fila = conexion.execute(
-            "SELECT to_regclass('langgraph.store') IS NOT NULL AND to_regclass('public.hilos') IS NOT NULL AS hay"
+            "SELECT to_regclass('langgraph.store') IS NOT NULL"
+            " AND to_regclass('public.hilos') IS NOT NULL AS hay"
         ).fetchone()
     except InsufficientPrivilege:
         raise BaseSinPreparar("este usuario no tiene permiso sobre el esquema langgraph") from None

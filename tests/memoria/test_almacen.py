@@ -33,7 +33,7 @@ def aviso(texto: str = "Cierran en agosto") -> dict[str, Any]:
 
 @pytest.fixture
 def caduca(propietario: psycopg.Connection) -> Callable[..., datetime]:
-    """``caduca("clientes.C9", "pref-recogida")``: when; ``caduca(..., dentro_de="-1 hour")`` changes it first."""
+    """``caduca("clientes.C9", "pref-recogida")``: when; with ``dentro_de="-1 hour"`` it is changed first."""
 
     def leer(prefijo: str, clave: str, dentro_de: str | None = None) -> datetime:
         if dentro_de:
@@ -45,6 +45,7 @@ def caduca(propietario: psycopg.Connection) -> Callable[..., datetime]:
             "SELECT expires_at FROM langgraph.store WHERE prefix = %s AND key = %s", (prefijo, clave)
         ).fetchone()
         assert fila
+        assert isinstance(fila[0], datetime)
         return fila[0]
 
     return leer
@@ -165,11 +166,13 @@ def test_in_abatch_one_bad_write_takes_no_neighbour_down(
 
 def test_callers_that_write_at_once_answer_each_for_their_own(almacen: AlmacenMemoria) -> None:
     async def todos() -> list[Any]:
-        return await asyncio.gather(
-            almacen.aput(C9, "pref-recogida", preferencia()),
-            almacen.aput(C9, "pref-contacto", {"texto": "mal"}),
-            almacen.aput(C9, "pref-horario", preferencia("tardes", "horario")),
-            return_exceptions=True,
+        return list(
+            await asyncio.gather(
+                almacen.aput(C9, "pref-recogida", preferencia()),
+                almacen.aput(C9, "pref-contacto", {"texto": "mal"}),
+                almacen.aput(C9, "pref-horario", preferencia("tardes", "horario")),
+                return_exceptions=True,
+            )
         )
 
     primero, segundo, tercero = asyncio.run(todos())
@@ -252,11 +255,11 @@ class Asimetrico(ModeloEmbeddings):
 
 def test_a_query_is_embedded_as_a_query(bd: str, almacen_compras: AlmacenMemoria) -> None:
     """lg#9007 (M11): the stock store would embed it as a document and bring the wrong one first."""
-    ancho = almacen_compras.modelo
-    assert ancho
+    assert almacen_compras.modelo
+    anchura = almacen_compras.modelo.dims
 
     class Ancho(Asimetrico):
-        dims = ancho.dims
+        dims = anchura
 
         def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
             return [v + [0.0] * (self.dims - 2) for v in super().embed_documents(texts)]

@@ -24,7 +24,7 @@ def eco(estado: Estado) -> dict[str, Any]:
 
 
 def grafo(hilos: CheckpointerMemoria) -> Any:
-    g = StateGraph(Estado)
+    g: Any = StateGraph(Estado)  # its overloads cannot be told apart by mypy here
     g.add_node("eco", eco)
     g.add_edge(START, "eco")
     g.add_edge("eco", END)

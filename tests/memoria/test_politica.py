@@ -1,4 +1,4 @@
-"""The written list: labels that map one to one, documents that keep their shape, lifetimes in whole minutes."""
+"""The written list: labels map one to one, documents keep their shape, lifetimes are whole minutes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_every_kind_of_the_list_makes_a_document_the_list_accepts(nombre: str) -
 
 
 def test_a_kind_of_another_namespace_is_refused_and_the_list_is_told() -> None:
-    with pytest.raises(PoliticaIncumplida, match="recogida.*horario"):
+    with pytest.raises(PoliticaIncumplida, match=r"recogida.*horario"):
         politica.documento_preferencia("clientes", tipo="seccion", valor="pan", hilo="h1")
 
 
