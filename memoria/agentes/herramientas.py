@@ -1,0 +1,244 @@
+"""The tools. Where they read and write comes from the run's context, never from the model.
+
+Each is sync and async. What the policy refuses, and a call that makes no sense, reach the model as an error
+message with a sentence, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
+
+from langchain.tools import ToolRuntime
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langgraph.store.base import NOT_PROVIDED, BaseStore, Item, NotProvided, SearchItem
+from psycopg import InterfaceError, OperationalError
+from pydantic import BaseModel, Field, StringConstraints, create_model
+
+from memoria import politica
+from memoria.agentes.contextos import (
+    ContextoCliente,
+    ContextoCompras,
+    ContextoEmpleado,
+    comprobar_contexto,
+)
+from memoria.busqueda import buscar_avisos
+from memoria.conexion import BaseNoDisponible
+from memoria.embeddings import EmbeddingsNoDisponibles
+
+logger = logging.getLogger(__name__)
+
+ClaseConPreferencias: TypeAlias = type[ContextoCliente] | type[ContextoEmpleado]
+
+LIMITE_PREFERENCIAS = 10
+LIMITE_AVISOS = 3
+SIN_ALMACEN = "No se ha guardado: este agente no tiene memoria entre conversaciones."
+#: What a store raises when PostgreSQL or the embeddings endpoint is away. An agent keeps answering then.
+ALMACEN_CAIDO = (OperationalError, InterfaceError, BaseNoDisponible, EmbeddingsNoDisponibles)
+
+
+def recordar_preferencia(clase: ClaseConPreferencias) -> BaseTool:
+    """The tool that keeps what a person declares; its kinds are those of the policy for the namespace."""
+    definicion = politica.ESPACIOS[clase.ESPACIO]
+    tipos = tuple(str(t) for t in definicion.tipos)
+    maximo = next(c.maximo for c in definicion.campos if c.nombre == "valor")
+
+    def recordar(tipo: str, valor: str, runtime: ToolRuntime[Any, Any]) -> str:
+        with _errores_para_el_modelo():
+            if runtime.store is None:
+                return SIN_ALMACEN
+            p = _puesta(runtime.store, runtime, clase, tipo, valor)
+            runtime.store.put(p.namespace, p.clave, p.documento, index=False, ttl=p.ttl)
+            return f"Guardada la preferencia «{tipo}»."
+
+    async def arecordar(tipo: str, valor: str, runtime: ToolRuntime[Any, Any]) -> str:
+        with _errores_para_el_modelo():
+            if runtime.store is None:
+                return SIN_ALMACEN
+            p = _puesta(runtime.store, runtime, clase, tipo, valor)
+            await runtime.store.aput(p.namespace, p.clave, p.documento, index=False, ttl=p.ttl)
+            return f"Guardada la preferencia «{tipo}»."
+
+    return _herramienta(
+        "recordar_preferencia",
+        recordar,
+        arecordar,
+        descripcion=(
+            "Guarda una preferencia que la persona acaba de declarar, para próximas conversaciones. "
+            f"Tipos: {', '.join(tipos)}. Un valor nuevo del mismo tipo sustituye al anterior. "
+            "No guarde nada deducido."
+        ),
+        argumentos=create_model(
+            "RecordarPreferencia",
+            tipo=(cast("Any", Literal[tipos]), Field(description="Tipo de preferencia.")),
+            valor=(str, Field(description="Lo que ha dicho, en pocas palabras.", max_length=maximo)),
+        ),
+        remedio=(
+            f"«tipo» solo puede ser {', '.join(f'«{t}»' for t in tipos)} "
+            f"y «valor» es un texto de 1 a {maximo} caracteres."
+        ),
+    )
+
+
+def preferencias(clase: ClaseConPreferencias) -> BaseTool:
+    """The tool that lists everything remembered about the run's subject."""
+
+    def listar(runtime: ToolRuntime[Any, Any]) -> str:
+        with _errores_para_el_modelo():
+            namespace = _contexto(runtime, clase).namespace
+            return _json(_preferencia, leer_preferencias(runtime.store, namespace))
+
+    async def alistar(runtime: ToolRuntime[Any, Any]) -> str:
+        with _errores_para_el_modelo():
+            namespace = _contexto(runtime, clase).namespace
+            return _json(_preferencia, await aleer_preferencias(runtime.store, namespace))
+
+    return _herramienta(
+        "preferencias",
+        listar,
+        alistar,
+        descripcion="Lista todo lo que se recuerda de la persona con la que habla.",
+        # Inferred: to a tool whose schema has no field at all LangChain passes nothing, not even the runtime.
+        argumentos=None,
+        remedio="No lleva argumentos.",
+    )
+
+
+def avisos_proveedor() -> BaseTool:
+    """The tool that finds the notices of the run's supplier that answer a question."""
+
+    def buscar(consulta: str, runtime: ToolRuntime[Any, Any]) -> str:
+        with _errores_para_el_modelo():
+            proveedor_id = _contexto(runtime, ContextoCompras).proveedor_id
+            return _json(_aviso, _avisos(runtime.store, proveedor_id, consulta))
+
+    async def abuscar(consulta: str, runtime: ToolRuntime[Any, Any]) -> str:
+        with _errores_para_el_modelo():
+            proveedor_id = _contexto(runtime, ContextoCompras).proveedor_id
+            # The search embeds the question and reads: both block, so they do it in a thread.
+            return _json(_aviso, await asyncio.to_thread(_avisos, runtime.store, proveedor_id, consulta))
+
+    return _herramienta(
+        "avisos_proveedor",
+        buscar,
+        abuscar,
+        descripcion=(
+            f"Busca los avisos de compras sobre el proveedor del que se habla (como mucho {LIMITE_AVISOS}, "
+            "el mejor primero). Una lista vacía significa que no hay ninguno que venga al caso."
+        ),
+        argumentos=create_model(
+            "AvisosProveedor",
+            consulta=(
+                Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)],
+                Field(description="Qué se quiere saber."),
+            ),
+        ),
+        remedio="«consulta» es un texto de 1 a 1000 caracteres.",
+    )
+
+
+def leer_preferencias(store: BaseStore | None, namespace: tuple[str, str]) -> list[SearchItem]:
+    """What is remembered of one subject; nothing with no store. Reading renews it, as the policy says."""
+    if store is None:
+        return []
+    return _propias(store.search(namespace, limit=LIMITE_PREFERENCIAS), namespace)
+
+
+async def aleer_preferencias(store: BaseStore | None, namespace: tuple[str, str]) -> list[SearchItem]:
+    """As :func:`leer_preferencias`, without blocking the loop."""
+    if store is None:
+        return []
+    return _propias(await store.asearch(namespace, limit=LIMITE_PREFERENCIAS), namespace)
+
+
+# -- helpers --------------------------------------------------------------------------------------
+
+
+def _herramienta(
+    nombre: str,
+    func: Any,
+    corrutina: Any,
+    *,
+    descripcion: str,
+    argumentos: type[BaseModel] | None,
+    remedio: str,
+) -> BaseTool:
+    return StructuredTool.from_function(
+        name=nombre,
+        func=func,
+        coroutine=corrutina,
+        description=descripcion,
+        args_schema=argumentos,
+        handle_tool_error=True,
+        # Pydantic's own message is English and repeats what was refused, which may be personal data.
+        handle_validation_error=f"La llamada a {nombre} no es válida. {remedio}",
+    )
+
+
+@contextmanager
+def _errores_para_el_modelo() -> Iterator[None]:
+    try:
+        yield
+    except politica.PoliticaIncumplida as error:
+        raise ToolException(str(error)) from None
+    except ALMACEN_CAIDO as error:
+        logger.warning("El almacén no responde (%s): el agente sigue sin él.", type(error).__name__)
+        raise ToolException("La memoria no responde ahora mismo: siga sin ella.") from None
+
+
+class _Puesta(NamedTuple):
+    namespace: tuple[str, str]
+    clave: str
+    documento: dict[str, Any]
+    ttl: float | NotProvided
+
+
+def _puesta(
+    store: BaseStore, runtime: ToolRuntime[Any, Any], clase: ClaseConPreferencias, tipo: str, valor: str
+) -> _Puesta:
+    contexto = _contexto(runtime, clase)
+    hilo = runtime.config.get("configurable", {}).get("thread_id")
+    if not hilo:
+        # Where it was said is part of what is kept: it is how a person can see and correct it later.
+        raise politica.PoliticaIncumplida("No se ha guardado: la conversación no tiene hilo.")
+    clave, documento = politica.documento_preferencia(clase.ESPACIO, tipo=tipo, valor=valor, hilo=str(hilo))
+    # InMemoryStore raises NotImplementedError for a lifetime.
+    ttl = float(politica.ESPACIOS[clase.ESPACIO].vida_minutos) if store.supports_ttl else NOT_PROVIDED
+    return _Puesta(contexto.namespace, clave, documento, ttl)
+
+
+def _contexto(runtime: ToolRuntime[Any, Any], clase: type[Any]) -> Any:
+    return comprobar_contexto(runtime.context, clase, runtime.config.get("configurable", {}))
+
+
+def _propias(items: Sequence[SearchItem], namespace: tuple[str, str]) -> list[SearchItem]:
+    # LangGraph searches by prefix: a store that is not ours may hold deeper namespaces under this one.
+    return [i for i in items if tuple(i.namespace) == namespace]
+
+
+def _avisos(store: BaseStore | None, proveedor_id: str, consulta: str) -> list[SearchItem]:
+    if store is None:
+        return []
+    # A text of PostgreSQL cannot hold NUL, and a question loses nothing without it.
+    return buscar_avisos(store, proveedor_id, consulta.replace("\x00", " "), limite=LIMITE_AVISOS)
+
+
+def _preferencia(item: Item) -> dict[str, Any]:
+    return {campo: item.value.get(campo) for campo in ("tipo", "valor", "texto")}
+
+
+def _aviso(item: SearchItem) -> dict[str, Any]:
+    return {
+        **{campo: item.value.get(campo) for campo in ("texto", "fecha", "importancia")},
+        "similitud": None if item.score is None else round(item.score, 3),
+    }
+
+
+def _json(forma: Any, items: Sequence[SearchItem]) -> str:
+    # As text, also when empty: LangChain would make of [] a message with no content blocks, which some
+    # endpoints refuse.
+    return json.dumps([forma(i) for i in items], ensure_ascii=False)
