@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 class MemoriaConfig(AppConfig):
     name = "memoria"
     verbose_name = _("Memoria de los agentes")
+    panel = "memoria.explorador.panel.tarjetas"
 
 
 class SitioConfig(AdminConfig):

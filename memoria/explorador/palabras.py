@@ -1,0 +1,50 @@
+"""Words for what the pages show: names of namespaces, dates, and how long a document has left."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+_ESPACIOS = {
+    "clientes": gettext_lazy("clientes"),
+    "proveedores": gettext_lazy("proveedores"),
+    "empleados": gettext_lazy("empleados"),
+}
+
+_TIPOS = {
+    "recogida": gettext_lazy("recogida"),
+    "contacto": gettext_lazy("contacto"),
+    "idioma": gettext_lazy("idioma"),
+    "horario": gettext_lazy("horario"),
+    "seccion": gettext_lazy("sección"),
+}
+
+
+def nombre_de_espacio(nombre: str) -> str:
+    """The name of a namespace as people read it; its own when it is not in the policy."""
+    return str(_ESPACIOS.get(nombre, nombre))
+
+
+def nombre_de_tipo(tipo: str) -> str:
+    """The kind of a preference as people read it; any other text as it is."""
+    return str(_TIPOS.get(tipo, tipo))
+
+
+def cuando(momento: datetime) -> str:
+    """A moment in the site's time zone, with its time."""
+    return formats.date_format(timezone.localtime(momento), "DATETIME_FORMAT")
+
+
+def caduca_en(caduca: datetime | None, ahora: datetime) -> str:
+    """How long is left until ``caduca``: "dentro de 12 días". For what is still in force at ``ahora``."""
+    if caduca is None:
+        return _("no caduca")
+    horas = int((caduca - ahora).total_seconds() // 3600)
+    if horas < 1:
+        return _("dentro de menos de una hora")
+    if horas < 48:
+        return ngettext("dentro de %d hora", "dentro de %d horas", horas) % horas
+    return ngettext("dentro de %d día", "dentro de %d días", horas // 24) % (horas // 24)
