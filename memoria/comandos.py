@@ -1,8 +1,8 @@
 """What every management command of the project shares.
 
-``--json`` prints one JSON object on stdout (everything else goes to stderr), an advisory lock keeps two runs of
-the same command apart, SIGTERM lets the current batch finish, each run leaves an :class:`Ejecucion`, and the
-exit code says how it ended.
+``--json`` prints one JSON object on stdout (everything else goes to stderr), an advisory lock keeps two runs
+of the same command apart, SIGTERM lets the current batch finish, each run leaves an :class:`Ejecucion`, and
+the exit code says how it ended.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import FrameType
 from typing import Any, ClassVar
 
+import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
@@ -27,9 +28,11 @@ from django.utils.translation import gettext as _
 
 from memoria.almacen import DimensionDistinta
 from memoria.conexion import BaseNoDisponible, BaseSinPreparar
-from memoria.embeddings import EmbeddingsNoDisponibles
+from memoria.embeddings import ConfiguracionEmbeddings, EmbeddingsNoDisponibles
+from memoria.entorno import VariableIncorrecta
 from memoria.models import Ejecucion
-from memoria.preparacion import PreparacionImposible, esta_preparada
+from memoria.permisos import PreparacionImposible
+from memoria.preparacion import esta_preparada
 
 
 class Salida(IntEnum):
@@ -72,13 +75,15 @@ class Plazo:
 
 
 class ComandoMemoria(BaseCommand):
-    """Base of the commands. A subclass gives ``help``, ``opciones(parser)`` and ``ejecutar(plazo, **opciones)``."""
+    """Base of the commands: a subclass gives ``help``, ``opciones(parser)`` and ``ejecutar(plazo, …)``."""
 
     requires_system_checks: ClassVar[list[str]] = []  # type: ignore[misc]  # they need no URLconf nor templates
     #: Database alias of the lock and of the record of the run.
     base_de_datos = "default"
     #: Whether the command may run before there is a table to record it in.
     antes_de_preparar = False
+    #: Whether two runs at once are kept apart. Only a command that reads and must always answer says no.
+    exclusiva = True
     #: Whether the command changes data: then it takes --dry-run, --batch-size and --max-seconds.
     cambia_datos = False
 
@@ -98,16 +103,15 @@ class ComandoMemoria(BaseCommand):
 
     def handle(self, *args: Any, **opciones: Any) -> None:
         plazo = Plazo(opciones.get("max_seconds"))
-        with _senales(plazo), self._traducir_errores(), self._cerrojo():
-            ejecucion = self._empezar(bool(opciones.get("dry_run")))
-            try:
-                resultado = self.ejecutar(plazo, **opciones)
-            except BaseException as error:
-                self._terminar(ejecucion, _codigo_de(error), {})
-                raise
-            self._terminar(ejecucion, resultado.salida, resultado.recuento or _numeros(resultado.datos))
+        try:
+            with _senales(plazo), _traducir_errores():
+                resultado = self._registrada(plazo, opciones)
+        except CommandError as error:
+            if opciones["json"]:
+                self._json({"error": str(error), "salida": error.returncode})
+            raise
         if opciones["json"]:
-            self.stdout.write(json.dumps(resultado.datos, ensure_ascii=False, cls=DjangoJSONEncoder))
+            self._json(resultado.datos)
             self.stderr.write(resultado.frase, self.style.SUCCESS if not resultado.salida else None)
         else:
             self.stdout.write(resultado.frase)
@@ -118,7 +122,23 @@ class ComandoMemoria(BaseCommand):
         """A line of progress: on stderr, so it never mixes with the result."""
         self.stderr.write(frase, lambda texto: texto)
 
-    # -- lock, record, errors -----------------------------------------------------------------------
+    def _json(self, datos: dict[str, Any]) -> None:
+        self.stdout.write(json.dumps(datos, ensure_ascii=False, cls=DjangoJSONEncoder))
+
+    # -- lock and record ----------------------------------------------------------------------------
+
+    def _registrada(self, plazo: Plazo, opciones: dict[str, Any]) -> Resultado:
+        """Run under the lock and leave the record of how it ended, also when the lock was taken."""
+        ejecucion = self._empezar(bool(opciones.get("dry_run")))
+        try:
+            with self._cerrojo() if self.exclusiva else nullcontext():
+                resultado = self.ejecutar(plazo, **opciones)
+        except BaseException as error:
+            self._terminar(ejecucion, _codigo_de(error), {})
+            raise
+        recuento = _numeros(resultado.datos) if resultado.recuento is None else resultado.recuento
+        self._terminar(ejecucion, resultado.salida, recuento)
+        return resultado
 
     @property
     def _nombre(self) -> str:
@@ -126,22 +146,28 @@ class ComandoMemoria(BaseCommand):
 
     @contextmanager
     def _cerrojo(self) -> Iterator[None]:
-        clave = f"memoria:{self._nombre}"
-        conexion = connections[self.base_de_datos]
-        with conexion.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [clave])
-            if not cursor.fetchone()[0]:
-                raise CommandError(
-                    _("Otra ejecución de «%(orden)s» está en marcha: espere a que termine.")
-                    % {"orden": self._nombre},
-                    returncode=Salida.OCUPADO,
-                )
+        """The lock of this command, held by the transaction of a connection of its own.
+
+        A session lock would be lost if Django reconnected halfway, and would stay for ever behind a pooler in
+        transaction mode. The connection is idle meanwhile: it holds no snapshot, so it is in nobody's way.
+        """
+        conexion = connections[self.base_de_datos].copy()
         try:
+            conexion.set_autocommit(False)
+            with conexion.cursor() as cursor:
+                cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                cursor.execute(
+                    "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [f"memoria:{self._nombre}"]
+                )
+                if not cursor.fetchone()[0]:
+                    raise CommandError(
+                        _("Otra ejecución de «%(orden)s» está en marcha: espere a que termine.")
+                        % {"orden": self._nombre},
+                        returncode=Salida.OCUPADO,
+                    )
             yield
         finally:
-            if conexion.is_usable():
-                with conexion.cursor() as cursor:
-                    cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [clave])
+            conexion.close()
 
     def _empezar(self, simulada: bool) -> Ejecucion:
         ejecucion = Ejecucion(
@@ -152,24 +178,32 @@ class ComandoMemoria(BaseCommand):
         return ejecucion
 
     def _terminar(self, ejecucion: Ejecucion, codigo: int, recuento: dict[str, Any]) -> None:
-        ejecucion.fin, ejecucion.codigo, ejecucion.recuento = timezone.now(), codigo, recuento
+        ejecucion.fin, ejecucion.codigo = timezone.now(), codigo
+        ejecucion.recuento = json.loads(json.dumps(recuento, cls=DjangoJSONEncoder))
         try:
             ejecucion.save(using=self.base_de_datos)
         except DatabaseError:
-            # The run itself failed on the database; its own error says more than this one would.
+            # The run itself failed on the database, and its own error says more than this one would; or there
+            # is no table to write to yet.
             self.avisar(_("No se pudo guardar el registro de esta ejecución."))
 
-    @contextmanager
-    def _traducir_errores(self) -> Iterator[None]:
-        try:
-            yield
-        except CommandError:
-            raise
-        except ERRORES_CONOCIDOS as error:
-            raise CommandError(_frase(error), returncode=_codigo_de(error)) from error
+
+@contextmanager
+def _traducir_errores() -> Iterator[None]:
+    try:
+        yield
+    except CommandError:
+        raise
+    except ERRORES_CONOCIDOS as error:
+        codigo = _codigo_de(error)
+        if codigo == Salida.FALLO:
+            raise  # a bug: the traceback is what is wanted
+        raise CommandError(_frase(error, codigo), returncode=codigo) from error
 
 
 ERRORES_CONOCIDOS = (
+    VariableIncorrecta,
+    ConfiguracionEmbeddings,
     BaseNoDisponible,
     BaseSinPreparar,
     PreparacionImposible,
@@ -177,6 +211,7 @@ ERRORES_CONOCIDOS = (
     EmbeddingsNoDisponibles,
     OperationalError,
     ProgrammingError,
+    psycopg.OperationalError,  # from the connections that are not Django's
 )
 
 
@@ -192,26 +227,30 @@ def positivo(texto: str) -> int:
 
 
 def _codigo_de(error: BaseException) -> int:
-    if isinstance(error, CommandError):
-        return error.returncode
-    if isinstance(error, OperationalError) and _sin_preparar():
-        return Salida.SIN_PREPARAR
-    if isinstance(error, (BaseNoDisponible, OperationalError, EmbeddingsNoDisponibles)):
-        return Salida.TEMPORAL
-    if isinstance(error, (BaseSinPreparar, PreparacionImposible, DimensionDistinta)):
-        return Salida.SIN_PREPARAR
-    if isinstance(error, ProgrammingError) and _falta_tabla(error):
-        return Salida.SIN_PREPARAR
+    match error:
+        case CommandError():
+            return error.returncode
+        case VariableIncorrecta() | ConfiguracionEmbeddings():
+            return Salida.USO
+        case BaseSinPreparar() | PreparacionImposible() | DimensionDistinta():
+            return Salida.SIN_PREPARAR
+        case OperationalError() | psycopg.OperationalError() if _sin_preparar():
+            return Salida.SIN_PREPARAR
+        case BaseNoDisponible() | EmbeddingsNoDisponibles() | OperationalError() | psycopg.OperationalError():
+            return Salida.TEMPORAL
+        case ProgrammingError() if _falta_tabla(error):
+            return Salida.SIN_PREPARAR
     return Salida.FALLO
 
 
 def _falta_tabla(error: ProgrammingError) -> bool:
-    # undefined_table, invalid_schema_name, insufficient_privilege: what an unprepared database answers.
-    return getattr(error.__cause__, "sqlstate", None) in ("42P01", "3F000", "42501")
+    # undefined_table, invalid_schema_name, undefined_function, insufficient_privilege: what a database that
+    # was not prepared, or was prepared by an older version, answers.
+    return getattr(error.__cause__, "sqlstate", None) in ("42P01", "3F000", "42883", "42501")
 
 
 def _sin_preparar() -> bool:
-    """Whether the server answers its owner but has not been set up: then the web's role does not exist yet."""
+    """Whether the server answers its owner but was not set up: then the web's role does not exist yet."""
     try:
         with connections["owner"].cursor() as cursor:
             return not esta_preparada(cursor)
@@ -219,13 +258,11 @@ def _sin_preparar() -> bool:
         return False
 
 
-def _frase(error: BaseException) -> str:
-    if isinstance(error, OperationalError) and _sin_preparar():
-        return str(BaseSinPreparar(_("faltan tablas o roles")))
-    if isinstance(error, OperationalError):
-        return _("PostgreSQL no responde o ha cortado la conexión: inténtelo de nuevo.")
-    if isinstance(error, ProgrammingError) and _falta_tabla(error):
-        return str(BaseSinPreparar(_("faltan tablas o permisos")))
+def _frase(error: BaseException, codigo: int) -> str:
+    if isinstance(error, (OperationalError, ProgrammingError, psycopg.OperationalError)):
+        if codigo == Salida.SIN_PREPARAR:
+            return str(BaseSinPreparar(_("faltan tablas, roles o permisos")))
+        return _("PostgreSQL no responde, está ocupado o ha cortado la conexión: inténtelo de nuevo.")
     return str(error)
 
 

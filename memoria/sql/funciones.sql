@@ -69,26 +69,56 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- One batch of the sweep: by key, skipping what somebody else is touching, so readers are never in its way.
-CREATE OR REPLACE FUNCTION langgraph.barrer_lote(cuantos integer)
-RETURNS TABLE (espacio text, borrados bigint)
-LANGUAGE sql SECURITY DEFINER
+-- Who counts, when and where the log was, for the evidence of an erasure; and the vectors of any document that is
+-- no longer there, over the whole table. On a standby pg_current_wal_lsn() raises: evidence comes from the primary.
+CREATE OR REPLACE FUNCTION langgraph.testigo()
+RETURNS TABLE (rol text, sesion text, momento timestamptz, posicion_wal pg_lsn, vectores_huerfanos bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog SET row_security = off
 AS $$
+BEGIN
+    rol := current_user;
+    sesion := session_user;
+    vectores_huerfanos := 0;
+    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+        SELECT count(*) INTO vectores_huerfanos FROM langgraph.store_vectors v
+        WHERE NOT EXISTS (SELECT FROM langgraph.store s WHERE s.prefix = v.prefix AND s.key = v.key);
+    END IF;
+    momento := clock_timestamp();
+    posicion_wal := pg_current_wal_lsn();
+    RETURN NEXT;
+END $$;
+
+-- One batch of the sweep: by key, skipping what somebody else is touching, so readers are never in its way. A
+-- document revived by a write while this waits for nothing is checked again once locked. With `simular` it counts,
+-- by the same condition, all that the batches would delete, and locks nothing.
+DROP FUNCTION IF EXISTS langgraph.barrer_lote(integer);
+CREATE OR REPLACE FUNCTION langgraph.barrer_lote(cuantos integer, simular boolean DEFAULT false)
+RETURNS TABLE (espacio text, borrados bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+BEGIN
+    IF simular THEN
+        RETURN QUERY
+        SELECT split_part(s.prefix, '.', 1), count(*) FROM langgraph.store s WHERE s.expires_at <= now() GROUP BY 1;
+        RETURN;
+    END IF;
+    RETURN QUERY
     WITH lote AS (
-        SELECT prefix, key FROM langgraph.store
-        WHERE expires_at <= now()
-        ORDER BY expires_at
+        SELECT s.prefix, s.key FROM langgraph.store s
+        WHERE s.expires_at <= now()
+        ORDER BY s.expires_at
         LIMIT cuantos
         FOR UPDATE SKIP LOCKED
     ),
     barridos AS (
         DELETE FROM langgraph.store s USING lote l
         WHERE s.prefix = l.prefix AND s.key = l.key
-        RETURNING split_part(s.prefix, '.', 1) AS espacio
+        RETURNING split_part(s.prefix, '.', 1) AS raiz
     )
-    SELECT espacio, count(*) FROM barridos GROUP BY espacio;
-$$;
+    SELECT b.raiz, count(*) FROM barridos b GROUP BY 1;
+END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA langgraph FROM PUBLIC;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA langgraph TO memoria_web;
