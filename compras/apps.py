@@ -7,3 +7,4 @@ from django.utils.translation import gettext_lazy as _
 class ComprasConfig(AppConfig):
     name = "compras"
     verbose_name = _("Compras")
+    panel = "compras.panel.tarjetas"

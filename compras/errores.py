@@ -1,0 +1,80 @@
+"""What can go wrong in purchasing. Each message is a sentence that the person at the screen can act on."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.utils.translation import gettext as _
+
+
+class ErrorDeCompras(Exception):
+    """Base of them all."""
+
+
+class SinPermiso(ErrorDeCompras, PermissionDenied):
+    """The person may not do this; as a ``PermissionDenied`` a view answers 403."""
+
+    def __init__(self) -> None:
+        super().__init__(_("Su usuario no tiene permiso para esto: pídalo a quien administra la aplicación."))
+
+
+class AvisoNoValido(ErrorDeCompras):
+    """A notice cannot be kept as it is. ``campo`` is the field at fault, or ``None``."""
+
+    def __init__(self, frase: str, *, campo: str | None = None) -> None:
+        super().__init__(frase)
+        self.campo = campo
+
+
+class ProveedorInactivo(ErrorDeCompras):
+    """Nothing new is written about a supplier that is not active."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Este proveedor está inactivo y no admite avisos nuevos: actívelo antes o elija otro.")
+        )
+
+
+class ClaveRepetida(ErrorDeCompras):
+    """There is a notice with that key already."""
+
+    def __init__(self) -> None:
+        super().__init__(_("Este aviso ya estaba guardado."))
+
+
+class AvisoNoExiste(ErrorDeCompras):
+    """The notice was withdrawn, or expired and was deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Este aviso ya no existe: alguien lo retiró o caducó. No se ha guardado ningún cambio.")
+        )
+
+
+class AvisoCaducado(ErrorDeCompras):
+    """An expired notice is not corrected: agents no longer read it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Este aviso ha caducado y no se puede corregir: si sigue siendo cierto, escriba otro.")
+        )
+
+
+class AvisoCambiado(ErrorDeCompras):
+    """Somebody changed the notice after this person opened it. Nothing was overwritten."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Otra persona cambió este aviso mientras usted lo corregía. No se ha guardado ningún cambio.")
+        )
+
+
+class MemoriaNoDisponible(ErrorDeCompras):
+    """The memory, or the model that reads the meaning of texts, does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "La memoria de avisos no responde en este momento. Espere unos minutos y, antes de "
+                "repetirlo, compruebe en la lista si se había guardado."
+            )
+        )
