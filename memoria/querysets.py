@@ -66,7 +66,7 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
         """One row per subject: ``prefix``, ``documentos``, ``caducados`` among them, ``actualizado`` last."""
         return self.values("prefix").annotate(
             documentos=Count("*"),
-            caducados=Count("*", filter=Q(expires_at__lte=Now())),
+            caducados=Count("expires_at", filter=Q(expires_at__lte=Now())),
             actualizado=Max("updated_at"),
         )
 

@@ -107,6 +107,6 @@ def _hilos(nombre: str, sujeto_id: str) -> list[HiloVisto]:
         return []  # the store has a label for it; the registry is a text column, which cannot hold it
     propios = Hilo.objects.del_sujeto(nombre, sujeto_id).order_by("-visto", "thread_id")
     filas = list(propios[: HILOS_POR_FICHA + 1])
-    recuento = Checkpoint.objects.filter(thread_id__in=[h.thread_id for h in filas]).values_list("thread_id")
-    puntos = dict(recuento.annotate(Count("*")))
+    suyos = Checkpoint.objects.filter(thread_id__in=[h.thread_id for h in filas])
+    puntos = dict(suyos.values("thread_id").annotate(n=Count("*")).values_list("thread_id", "n"))
     return [HiloVisto(h.thread_id, h.creado, h.visto, puntos.get(h.thread_id, 0)) for h in filas]
