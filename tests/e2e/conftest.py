@@ -56,7 +56,16 @@ def sitio(base: str) -> Iterator[str]:
         libre.bind(("127.0.0.1", 0))
         puerto = libre.getsockname()[1]
     url = f"http://localhost:{puerto}"
-    orden = [sys.executable, "-m", "gunicorn", "memoria.wsgi", "--bind", f"127.0.0.1:{puerto}", "--threads", "4"]
+    orden = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "memoria.wsgi",
+        "--bind",
+        f"127.0.0.1:{puerto}",
+        "--threads",
+        "4",
+    ]
     with subprocess.Popen(orden, cwd=RAIZ, stderr=subprocess.PIPE) as gunicorn:
         try:
             _esperar(f"{url}/livez", gunicorn)

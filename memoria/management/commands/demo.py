@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memoria import grupos, servidor
+from memoria.almacen import abrir_almacen, embeddings_configurados
+from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida, positivo
+from memoria.hilos import abrir_checkpointer
+from memoria.models import Documento, Hilo
+from memoria.muestra import conversaciones, formularios
+from memoria.preparacion import preparar
+
+#: One person per group, a second data protection officer for the four eyes, and an administrator.
+PERSONAS = (*((grupo, grupo) for grupo in grupos.GRUPOS), ("dpo2", "dpo"), ("admin", None))
+
+
+class Command(ComandoMemoria):
+    help = gettext_lazy(
+        "Prepara el servidor incorporado, lo llena de datos de muestra y sirve la aplicación."
+    )
+    base_de_datos = "owner"
+    antes_de_preparar = True
+
+    def opciones(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=positivo, default=8000, help=_("puerto en el que servir"))
+        parser.add_argument(
+            "--no-server", action="store_true", help=_("prepara y llena, y termina sin servir")
+        )
+
+    def handle(self, *args: Any, **opciones: Any) -> None:
+        if not settings.EMBEBIDO:
+            raise CommandError(
+                _("La demostración solo llena el servidor incorporado: quite DATABASE_URL y repita."),
+                returncode=Salida.USO,
+            )
+        if not opciones["no_server"]:
+            _comprobar_puerto(opciones["port"])
+        super().handle(*args, **opciones)
+        if not opciones["no_server"]:
+            servir(opciones["port"])
+
+    def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
+        self.avisar(_("Preparando la base de datos…"))
+        preparar(embeddings_configurados())
+        clave = _clave()
+        usuarios = [_persona(nombre, grupo, clave) for nombre, grupo in PERSONAS]
+        self._llenar()
+        url = f"http://localhost:{opciones['port']}/"
+        datos = {
+            "url": url,
+            "usuarios": usuarios,
+            "clientes": _sujetos("clientes"),
+            "avisos": Documento.objects.del_espacio("proveedores").vigentes().count(),
+            "hilos": Hilo.objects.count(),
+        }
+        lineas = [
+            _("Memoria está en %(url)s") % {"url": url},
+            _("Entre con cualquiera de estas personas; la clave de todas es %(clave)s") % {"clave": clave},
+            *(f"  {u['usuario']:<12} {u['grupo'] or _('administración')}" for u in usuarios),
+        ]
+        recuento = {k: datos[k] for k in ("clientes", "avisos", "hilos")}
+        return Resultado(datos, "\n".join(lineas), recuento=recuento)
+
+    def _llenar(self) -> None:
+        """Fill what is empty; what a person has already changed stays as it is."""
+        if not Documento.objects.del_espacio("proveedores").exists():
+            self.avisar(_("Escribiendo los avisos de proveedor en su formulario…"))
+            formularios.escribir_avisos(User.objects.get(username="compras"), timezone.localdate())
+        if not Hilo.objects.exists():
+            self.avisar(_("Conversando con los agentes…"))
+            with abrir_almacen() as almacen, abrir_checkpointer() as hilos:
+                conversaciones.conversar_clientes(almacen, hilos)
+                conversaciones.conversar_empleados(almacen, hilos)
+        if not formularios.hay_solicitudes(User.objects.get(username="dpo")):
+            self.avisar(_("Tramitando una solicitud de supresión y registrando otra…"))
+            formularios.tramitar_supresion(
+                User.objects.get(username="dpo"),
+                User.objects.get(username="dpo2"),
+                suprimido="C7",
+                pendiente="C12",
+                recibida=timezone.localdate() - timedelta(days=1),
+            )
+
+
+def servir(puerto: int) -> None:
+    """Serve with gunicorn until it is told to stop; its signals are ours."""
+    entorno = {
+        **os.environ,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "CLAVE_REGISTRO": settings.CLAVE_REGISTRO,
+        "HTTPS": "off",  # localhost, with no certificate
+    }
+    orden = [
+        *(sys.executable, "-m", "gunicorn", "memoria.wsgi", "--bind", f"127.0.0.1:{puerto}"),
+        *("--workers", "2", "--threads", "4", "--access-logfile", "/dev/null"),
+    ]
+    with subprocess.Popen(orden, env=entorno, cwd=settings.BASE_DIR) as gunicorn:  # noqa: S603 - constants
+        for senal in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(senal, lambda numero, marco: gunicorn.send_signal(numero))
+        if gunicorn.wait():
+            raise CommandError(_("gunicorn ha terminado con un error."), returncode=Salida.FALLO)
+
+
+def _comprobar_puerto(puerto: int) -> None:
+    with socket.socket() as prueba:
+        prueba.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            prueba.bind(("127.0.0.1", puerto))
+        except (OSError, OverflowError):
+            raise CommandError(
+                _("El puerto %(puerto)s no está libre: elija otro con --port.") % {"puerto": puerto},
+                returncode=Salida.USO,
+            ) from None
+
+
+def _clave() -> str:
+    """One password for the people of the sample, made at the first run and kept beside the data."""
+    fichero = servidor.carpeta() / "clave_demo"
+    if not fichero.exists():
+        fichero.touch(mode=0o600)
+        fichero.write_text(f"demo-{secrets.token_urlsafe(6)}")
+    return fichero.read_text()
+
+
+def _persona(nombre: str, grupo: str | None, clave: str) -> dict[str, Any]:
+    usuario, nueva = User.objects.get_or_create(
+        username=nombre, defaults={"is_staff": True, "is_superuser": grupo is None}
+    )
+    if nueva:
+        usuario.set_password(clave)
+        usuario.save(update_fields=["password"])
+        if grupo:
+            usuario.groups.add(Group.objects.get(name=grupo))
+    return {"usuario": nombre, "clave": clave, "grupo": grupo}
+
+
+def _sujetos(espacio: str) -> int:
+    return Documento.objects.del_espacio(espacio).values("prefix").distinct().count()
