@@ -24,6 +24,9 @@ class Espejo(models.Model):
     class Meta:
         abstract = True
         managed = False
+        # Django's own plain manager would be a way round the guard: `_base_manager.all().delete()`, and what
+        # `Model.save_base` uses.
+        base_manager_name = "objects"
 
     def save(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise EspejoDeSoloLectura

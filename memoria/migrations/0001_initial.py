@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 'db_table': '"langgraph"."checkpoints"',
                 'abstract': False,
                 'managed': False,
+                'base_manager_name': 'objects',
             },
         ),
         migrations.CreateModel(
@@ -50,6 +51,7 @@ class Migration(migrations.Migration):
                 'db_table': '"langgraph"."checkpoint_blobs"',
                 'abstract': False,
                 'managed': False,
+                'base_manager_name': 'objects',
             },
         ),
         migrations.CreateModel(
@@ -72,6 +74,7 @@ class Migration(migrations.Migration):
                 'db_table': '"langgraph"."checkpoint_writes"',
                 'abstract': False,
                 'managed': False,
+                'base_manager_name': 'objects',
             },
         ),
         migrations.CreateModel(
@@ -92,6 +95,7 @@ class Migration(migrations.Migration):
                 'db_table': '"langgraph"."store"',
                 'abstract': False,
                 'managed': False,
+                'base_manager_name': 'objects',
             },
         ),
         migrations.CreateModel(
@@ -111,6 +115,7 @@ class Migration(migrations.Migration):
                 'db_table': '"langgraph"."store_vectors"',
                 'abstract': False,
                 'managed': False,
+                'base_manager_name': 'objects',
             },
         ),
         migrations.CreateModel(
