@@ -113,7 +113,8 @@ def _poner_politicas(conexion: Conexion, tabla: str, deseadas: dict[str, str]) -
         f["polname"]: f["definicion"] for f in conexion.execute(_POLITICAS_PUESTAS, [f"{ESQUEMA}.{tabla}"])
     }
     for nombre in puestas:
-        if puestas[nombre] != deseadas.get(nombre) and nombre.startswith((ROL_WEB, ROL_AGENTES)):
+        nuestra = nombre.startswith((ROL_WEB, ROL_AGENTES))
+        if nuestra and (nombre not in deseadas or puestas[nombre] != deseadas[nombre]):
             conexion.execute(sql.SQL("DROP POLICY {} ON {}").format(sql.Identifier(nombre), en))
     for nombre, definicion in deseadas.items():
         if puestas.get(nombre) != definicion:
