@@ -1,0 +1,366 @@
+"""The import: every shape of file a spreadsheet writes, every bad line told, nothing twice or undone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compras import avisos, importacion, lectura
+from compras.models import Proveedor
+from memoria.busqueda import buscar_avisos
+from memoria.models import Ejecucion
+
+CABECERA = ["proveedor_id", "aviso_id", "fecha", "texto"]
+DATOS = Path(__file__).parents[2] / "benchmarks" / "datos" / "avisos.csv"
+Fila = Callable[..., Any]
+
+
+def importar(ruta: Path, *opciones: str) -> tuple[int, dict[str, Any], str]:
+    """Exit code, JSON and what was said on stderr."""
+    salida, errores = io.StringIO(), io.StringIO()
+    codigo = 0
+    try:
+        call_command("importar_avisos", str(ruta), "--json", *opciones, stdout=salida, stderr=errores)
+    except CommandError as error:
+        codigo = error.returncode
+        errores.write(str(error))
+    return codigo, json.loads(salida.getvalue()), errores.getvalue()
+
+
+@pytest.fixture
+def fichero(tmp_path: Path) -> Callable[..., Path]:
+    def escribir(
+        filas: list[list[str]],
+        *,
+        cabecera: list[str] = CABECERA,
+        codificacion: str = "utf-8",
+        separador: str = ",",
+        fin: str = "\r\n",
+    ) -> Path:
+        texto = io.StringIO()
+        escritor = csv.writer(texto, delimiter=separador, lineterminator=fin)
+        escritor.writerows([cabecera, *filas])
+        ruta = tmp_path / "avisos.csv"
+        ruta.write_bytes(texto.getvalue().encode(codificacion))
+        return ruta
+
+    return escribir
+
+
+UNO = ["P1", "A1", "2026-03-09", "Sube el gres un 4,5 %; la porcelana no.\nPedir antes del 10 de julio, 20 €"]
+
+
+# -- shapes of file -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codificacion", ["utf-8", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("separador", [",", ";"])
+@pytest.mark.parametrize("fin", ["\n", "\r\n"])
+def test_cada_codificacion_y_separador(
+    bd: str, fichero: Callable[..., Path], fila: Fila, codificacion: str, separador: str, fin: str
+) -> None:
+    ruta = fichero([UNO], codificacion=codificacion, separador=separador, fin=fin)
+    codigo, datos, _ = importar(ruta)
+    assert (codigo, datos["creados"], datos["rechazados"]) == (0, 1, [])
+    assert fila("P1", "A1")["value"] == {
+        "texto": UNO[3],
+        "fecha": "2026-03-09",
+        "importancia": "normal",
+        "origen": "compras",
+    }
+
+
+_ALFABETO = st.characters(codec="cp1252", exclude_categories=["Cc", "Cs"]) | st.sampled_from('";,\n')
+_TEXTOS = st.lists(
+    st.text(_ALFABETO, min_size=1, max_size=60).filter(lambda t: t.strip()), min_size=1, max_size=3
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_TEXTOS, st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]), st.sampled_from([",", ";"]))
+def test_cualquier_texto_llega_entero(
+    bd: str, fichero: Callable[..., Path], textos: list[str], codificacion: str, separador: str
+) -> None:
+    filas = [["P1", str(n), "2026-03-09", texto] for n, texto in enumerate(textos)]
+    ruta = fichero(filas, codificacion=codificacion, separador=separador)
+    with importacion._abrir(ruta) as abierto:
+        hecho = importacion.Importacion()
+        leidos = list(importacion._renglones(importacion._lector(abierto), hecho))
+    assert hecho.rechazados == []
+    assert [r.documento["texto"] for r in leidos] == [t.strip() for t in textos]
+
+
+def test_columnas_en_otro_orden_y_las_que_sobran(bd: str, fichero: Callable[..., Path], fila: Fila) -> None:
+    ruta = fichero(
+        [["alta", "x", "Hola", "2026-03-09", "P1", "Cierre", "2026-04-01", "A1"]],
+        cabecera=[
+            "Importancia",
+            "otra",
+            " TEXTO ",
+            "fecha",
+            "proveedor_id",
+            "asunto",
+            "valido_hasta",
+            "aviso_id",
+        ],
+    )
+    assert importar(ruta)[0] == 0
+    assert fila("P1", "A1")["value"] == {
+        "texto": "Hola",
+        "fecha": "2026-03-09",
+        "importancia": "alta",
+        "asunto": "Cierre",
+        "valido_hasta": "2026-04-01",
+        "origen": "compras",
+    }
+
+
+@pytest.mark.parametrize(
+    ("contenido", "frase"),
+    [
+        (b"", "faltan columnas: proveedor_id, fecha, texto"),
+        (b"proveedor_id,fecha\nP1,2026-03-09\n", "faltan columnas: texto"),
+        (b"proveedor_id\tfecha\ttexto\nP1\t2026-03-09\tHola\n", "faltan columnas"),
+        (b"proveedor_id,fecha,texto,texto\nP1,2026-03-09,a,b\n", "columnas repetidas: texto"),
+        (b"PK\x03\x04\x14\x00\x81\x00", "no es texto"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "faltan columnas"),
+        ("proveedor_id,fecha,texto\n".encode("utf-16"), "faltan columnas"),
+    ],
+)
+def test_lo_que_no_es_un_csv_de_avisos_es_un_error_de_uso(
+    bd: str, tmp_path: Path, contenido: bytes, frase: str
+) -> None:
+    ruta = tmp_path / "malo.csv"
+    ruta.write_bytes(contenido)
+    codigo, datos, dicho = importar(ruta)
+    assert codigo == 2
+    assert frase in dicho
+    assert "creados" not in datos
+
+
+def test_un_fichero_que_no_esta_o_una_carpeta_es_un_error_de_uso(bd: str, tmp_path: Path) -> None:
+    codigo, _, dicho = importar(tmp_path / "no-esta.csv")
+    assert (codigo, "No existe el fichero" in dicho) == (2, True)
+    codigo, _, dicho = importar(tmp_path)
+    assert (codigo, "No se puede leer" in dicho) == (2, True)
+
+
+# -- bad lines ------------------------------------------------------------------------------------------
+
+
+def test_cada_linea_mala_se_dice_y_las_buenas_se_escriben(bd: str, fichero: Callable[..., Path]) -> None:
+    secreto = "Ramona Quiñones"
+    filas = [
+        ["P1", "A1", "2026-03-09", f"{secreto}\ndos líneas"],  # 2 and 3
+        ["", "A2", "2026-03-09", secreto],  # 4
+        ["P1", "A3", "09/03/2026", secreto],
+        ["P1", "A4", "2026-02-31", secreto],
+        ["P1", "A5", "2999-01-01", secreto],
+        ["P1", "A6", "2026-03-09", "  "],
+        ["P1", "A7", "2026-03-09", secreto + "x" * 1_000_000],
+        ["P1", "A8", "2026-03-09", f"{secreto}\x00"],  # 10
+        ["P1", "A9" * 200, "2026-03-09", secreto],
+        ["P" * 300, "A10", "2026-03-09", secreto],
+        ["P1", "A11", "2026-03-09", secreto, "de más"],
+        ["P1", "A12"],
+        [],
+        ["P1", "A13", "2026-03-09", "Buena"],  # 16
+    ]
+    codigo, datos, dicho = importar(fichero(filas))
+    assert codigo == 3
+    assert datos["creados"] == 2
+    assert [r["linea"] for r in datos["rechazados"]] == list(range(4, 15))
+    assert all(r["motivo"].endswith(".") for r in datos["rechazados"])
+    assert secreto not in json.dumps(datos, ensure_ascii=False) + dicho
+    assert sorted(lectura.vigentes_por_proveedor(["P1"]).items()) == [("P1", 2)]
+
+
+def test_unas_comillas_mal_puestas_no_se_llevan_las_demas_lineas(bd: str, tmp_path: Path) -> None:
+    ruta = tmp_path / "avisos.csv"
+    ruta.write_text(
+        'proveedor_id,aviso_id,fecha,texto\nP1,A1,2026-03-09,"Roto" aquí\nP1,A2,2026-03-09,El "bueno" sí\n'
+        'P1,A3,2026-03-09,"Sin cerrar\nP1,A4,2026-03-09,Se lo traga\n',
+        encoding="utf-8",
+    )
+    codigo, datos, _ = importar(ruta)
+    assert (codigo, datos["creados"]) == (3, 1)
+    assert [r["linea"] for r in datos["rechazados"]] == [2, 4]
+
+
+def test_un_campo_sin_fin_se_dice_y_no_agota_la_memoria(bd: str, tmp_path: Path) -> None:
+    ruta = tmp_path / "avisos.csv"
+    with ruta.open("w") as f:
+        f.write("proveedor_id,fecha,texto\n")
+        f.write("x" * (2 * importacion.LARGO_MAXIMO_LEIDO + 10))
+    codigo, _, dicho = importar(ruta)
+    assert codigo == 2
+    assert "millones de caracteres" in dicho
+    assert csv.field_size_limit() < importacion.LARGO_MAXIMO_LEIDO
+
+
+# -- again, and over what is there ------------------------------------------------------------------------
+
+
+def test_importar_dos_veces_no_duplica_ni_alarga_la_vida(
+    bd: str, fichero: Callable[..., Path], fila: Fila, cuantos: Callable[[], int], mover: Callable[..., None]
+) -> None:
+    ruta = fichero([UNO, ["P2", "", "2026-03-09", "Sin clave"]])
+    assert importar(ruta)[1]["creados"] == 2
+    mover("A1", "5 days")
+    antes = fila("P1", "A1")
+    codigo, datos, _ = importar(ruta)
+    assert codigo == 0
+    assert (datos["creados"], datos["sin_cambios"], datos["proveedores_creados"]) == (0, 2, 0)
+    assert fila("P1", "A1") == antes
+    assert cuantos() == 2
+
+
+def test_sin_aviso_id_dos_lineas_iguales_son_un_aviso(
+    bd: str, fichero: Callable[..., Path], cuantos: Callable[[], int]
+) -> None:
+    iguales = [["P1", "2026-03-09", "Lo mismo"]] * 2 + [["P1", "2026-03-10", "Lo mismo"]]
+    _, datos, _ = importar(fichero(iguales, cabecera=["proveedor_id", "fecha", "texto"]))
+    assert (datos["creados"], datos["sin_cambios"], cuantos()) == (2, 1, 2)
+
+
+def test_reimportar_no_deshace_lo_que_alguien_corrigio(
+    bd: str, fichero: Callable[..., Path], fila: Fila, persona: Callable[..., Any]
+) -> None:
+    ruta = fichero([UNO, ["P1", "A2", "2026-03-09", "Otro"]])
+    importar(ruta)
+    aviso = lectura.uno("P1", "A1")
+    assert aviso
+    avisos.corregir(
+        proveedor=Proveedor.objects.get(codigo="P1"),
+        clave="A1",
+        version=aviso.version,
+        por=persona("compras"),
+        **{**aviso.contenido, "texto": "Corregido a mano"},
+    )
+    codigo, datos, _ = importar(ruta)
+    assert (codigo, datos["creados"], datos["sin_cambios"]) == (3, 0, 1)
+    assert [r["linea"] for r in datos["rechazados"]] == [2]
+    assert fila("P1", "A1")["value"]["texto"] == "Corregido a mano"
+
+
+def test_la_misma_clave_en_otro_proveedor_es_otro_aviso(
+    bd: str, fichero: Callable[..., Path], fila: Fila
+) -> None:
+    importar(fichero([["P1", "A1", "2026-03-09", "De uno"], ["P10", "A1", "2026-03-09", "De diez"]]))
+    assert fila("P1", "A1")["value"]["texto"] == "De uno"
+    assert fila("P10", "A1")["value"]["texto"] == "De diez"
+
+
+def test_proveedores_nuevos_se_anaden_y_los_que_hay_no_cambian(
+    proveedor: Any, fichero: Callable[..., Path]
+) -> None:
+    _, datos, _ = importar(fichero([UNO, ["P2", "A1", "2026-03-09", "De dos"]]))
+    assert datos["proveedores_creados"] == 1
+    assert Proveedor.objects.nombres() == {"P1": "Cerámicas del Norte", "P2": "P2"}
+
+
+# -- how it runs ------------------------------------------------------------------------------------------
+
+
+def test_simulado_cuenta_lo_mismo_y_no_escribe(
+    bd: str, fichero: Callable[..., Path], cuantos: Callable[[], int]
+) -> None:
+    ruta = fichero([UNO, UNO, ["P2", "A2", "mala", "x"]])
+    codigo, datos, _ = importar(ruta, "--dry-run")
+    assert (cuantos(), Proveedor.objects.count()) == (0, 0)
+    codigo_de_verdad, de_verdad, _ = importar(ruta)
+    assert datos.pop("simulado")
+    assert not de_verdad.pop("simulado")
+    assert (codigo, datos) == (codigo_de_verdad, de_verdad)
+
+
+def test_por_lotes_y_con_plazo_se_puede_seguir_despues(
+    bd: str, fichero: Callable[..., Path], cuantos: Callable[[], int]
+) -> None:
+    filas = [["P1", f"A{n}", "2026-03-09", f"Aviso {n}"] for n in range(7)]
+    ruta = fichero(filas)
+    paradas = iter([False, True])
+    from compras.almacen import almacen
+
+    hecho = importacion.importar(ruta, almacen=almacen(), por_lote=3, parar=lambda: next(paradas))
+    assert (hecho.creados, hecho.siguiente_linea, cuantos()) == (3, 5, 3)
+    codigo, datos, _ = importar(ruta, "--batch-size=3")
+    assert (codigo, datos["creados"], datos["sin_cambios"], cuantos()) == (0, 4, 3, 7)
+
+
+def test_dos_importaciones_a_la_vez_la_segunda_se_va(
+    bd: str, fichero: Callable[..., Path], propietario: psycopg.Connection, cuantos: Callable[[], int]
+) -> None:
+    """The first is held at its write by a lock on the table; the second answers 4 at once."""
+    ruta = fichero([UNO])
+    resultado: list[int] = []
+    with propietario.transaction():
+        propietario.execute("LOCK TABLE langgraph.store IN EXCLUSIVE MODE")
+        primera = threading.Thread(target=_en_su_hilo, args=(ruta, resultado))
+        primera.start()
+        _esperar(propietario)
+        codigo, _, dicho = importar(ruta)
+        assert (codigo, "en marcha" in dicho) == (4, True)
+        assert not resultado
+    primera.join(30)
+    assert (resultado, cuantos()) == ([0], 1)
+
+
+def _en_su_hilo(ruta: Path, resultado: list[int]) -> None:
+    from django.db import connections
+
+    try:
+        resultado.append(importar(ruta)[0])
+    finally:
+        connections.close_all()
+
+
+def _esperar(propietario: psycopg.Connection) -> None:
+    import time
+
+    for _ in range(200):
+        fila = propietario.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'langgraph.store'::regclass"
+        ).fetchone()
+        if fila and fila[0]:
+            return
+        time.sleep(0.05)
+    pytest.fail("la primera importación no ha llegado a escribir")
+
+
+def test_deja_registro_de_la_ejecucion_sin_texto(bd: str, fichero: Callable[..., Path]) -> None:
+    importar(fichero([UNO, ["P1", "A2", "mala", "x"]]))
+    ejecucion = Ejecucion.objects.get(comando="importar_avisos")
+    assert ejecucion.codigo == 3
+    assert ejecucion.recuento["creados"] == 1
+    assert "gres" not in json.dumps(ejecucion.recuento)
+
+
+def test_los_84_avisos_de_muestra_se_encuentran_despues(
+    bd: str, almacen: Any, propietario: psycopg.Connection
+) -> None:
+    codigo, datos, _ = importar(DATOS)
+    with DATOS.open(encoding="utf-8", newline="") as f:
+        filas = list(csv.DictReader(f))
+    assert len(filas) == 84
+    assert (codigo, datos["creados"], datos["rechazados"]) == (0, 84, [])
+    assert datos["proveedores_creados"] == len({f["proveedor_id"] for f in filas})
+    guardados = propietario.execute("SELECT prefix, key, value->>'texto' FROM langgraph.store").fetchall()
+    assert {(p, c): t for p, c, t in guardados} == {
+        (f"proveedores.{f['proveedor_id']}", f["aviso_id"]): f["texto"].strip() for f in filas
+    }
+    hallados = buscar_avisos(almacen, "P101", "vacaciones de verano de la fábrica")
+    assert "A101-01" in [h.key for h in hallados]
+    assert {h.namespace for h in hallados} == {("proveedores", "P101")}
