@@ -1,7 +1,7 @@
 """The conversations of the sample, run through the real agents with the store and the checkpointer.
 
-With ``LLM_URL`` the configured model answers; without it a scripted one does, turn by turn. Threads and values
-are the same at every run, so filling twice says the same things again and adds nobody.
+With ``LLM_URL`` the configured model answers; without it a scripted one does, turn by turn. Threads and
+values are the same at every run, so filling twice says the same things again and adds nobody.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from memoria.muestra.datos import PROVEEDORES, avisos
 
 
 class FormularioRechazado(RuntimeError):
-    """A form of the site did not take the sample: a fault of the sample or of the form, never of the person."""
+    """A form of the site did not take the sample: a fault of one of the two, never of the person."""
 
 
 def escribir_avisos(usuario: User, hoy: date) -> None:
@@ -41,7 +41,7 @@ def hay_solicitudes(usuario: User) -> bool:
 def tramitar_supresion(
     recibe: User, aprueba: User, *, suprimido: str, pendiente: str, recibida: date
 ) -> None:
-    """One customer erased, from receipt to evidence, and the request of another left waiting for its check."""
+    """One customer erased, from receipt to evidence, and the request of another left waiting."""
     navegador, segundo = Navegador(recibe), Navegador(aprueba)
     nueva = reverse("privacidad:nueva")
     solicitud = {"espacio": "clientes", "canal": "correo", "recibida": recibida.isoformat()}

@@ -1,4 +1,4 @@
-"""A real browser on the real site: gunicorn in a process of its own, the system's Chromium, axe on every page.
+"""A real browser on the real site: gunicorn in its own process, the system's Chromium, axe on every page.
 
 Without Chromium these tests are skipped with the reason printed; with ``E2E=1``, as in CI, that is a failure.
 """
@@ -119,7 +119,7 @@ class Visita:
         self.ir("/")
         self.pagina.locator("#id_username").fill(usuario)
         self.pagina.locator("#id_password").fill(CLAVE)
-        self.pagina.locator("[type=submit]").first.click()
+        self.pagina.locator("#login-form [type=submit]").click()
         self.pagina.wait_for_url(self.sitio + "/")
         self.revisar()
 
