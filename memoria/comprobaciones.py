@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import DatabaseError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -248,8 +248,8 @@ def _politicas(c: _Contexto) -> Hallazgo:
 
 
 def _migraciones(c: _Contexto) -> Hallazgo:
-    ejecutor = MigrationExecutor(c.conexion)
-    pendientes = len(ejecutor.migration_plan(ejecutor.loader.graph.leaf_nodes()))
+    cargador = MigrationLoader(c.conexion)
+    pendientes = sum(m not in cargador.applied_migrations for m in cargador.graph.nodes)
     return Hallazgo(pendientes == 0, _("Migraciones sin aplicar: %(n)s.") % {"n": pendientes}, _PREPARAR())
 
 
