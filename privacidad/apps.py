@@ -7,3 +7,5 @@ from django.utils.translation import gettext_lazy as _
 class PrivacidadConfig(AppConfig):
     name = "privacidad"
     verbose_name = _("Privacidad")
+    panel = "privacidad.tarjetas.tarjetas"
+    figuras = "privacidad.figuras.supresiones"

@@ -1,0 +1,24 @@
+"""Where the data of a person may be. A destination is one class; this tuple is the list of them.
+
+To add one, write the class and put it here. The order is the order of erasing.
+"""
+
+from __future__ import annotations
+
+from privacidad.destinos.base import Destino, Recuento, Sujeto
+from privacidad.destinos.casa import Casa
+from privacidad.destinos.hilos import Hilos
+from privacidad.destinos.memoria import Memoria
+from privacidad.errores import DestinoDesconocido
+
+__all__ = ["DESTINOS", "Destino", "Recuento", "Sujeto", "destino"]
+
+DESTINOS: tuple[Destino, ...] = (Memoria(), Hilos(), Casa())
+
+
+def destino(nombre: str) -> Destino:
+    """The destination of that name. Raises :class:`DestinoDesconocido`."""
+    for d in DESTINOS:
+        if d.nombre == nombre:
+            return d
+    raise DestinoDesconocido(nombre)

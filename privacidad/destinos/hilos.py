@@ -1,0 +1,48 @@
+"""The conversations: the subject's threads in the registry and everything LangGraph keeps of them."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.resumenes import resumen, resumen_de_lista
+
+
+class Hilos(Destino):
+    """Checkpoints, blobs and writes by the captured thread ids, then the registry's rows.
+
+    Foreign keys from LangGraph's tables to the registry refuse to leave any of it behind. The registry is
+    counted by subject, so a thread born after the capture shows in the second count.
+    """
+
+    nombre = "hilos"
+    etiqueta = _("Conversaciones")
+    etiquetas = {
+        "hilos": ngettext_lazy("hilo", "hilos"),
+        "checkpoints": ngettext_lazy("punto de control", "puntos de control"),
+        "blobs": ngettext_lazy("valor de punto de control", "valores de puntos de control"),
+        "escrituras": ngettext_lazy("escritura pendiente", "escrituras pendientes"),
+    }
+    funciones = ("langgraph.contar_hilos(text[])", "langgraph.borrar_hilos(text[])")
+    CONTAR = """
+SELECT (SELECT count(*) FROM public.hilos WHERE espacio = %s AND sujeto_id = %s) AS hilos,
+       checkpoints, blobs, escrituras
+FROM langgraph.contar_hilos(%s::text[])
+"""
+    BORRAR = "SELECT checkpoints, blobs, escrituras FROM langgraph.borrar_hilos(%s::text[])"
+    BORRAR_REGISTRO = """
+WITH borrados AS (DELETE FROM public.hilos WHERE thread_id = ANY (%s::text[]) RETURNING 1)
+SELECT count(*) AS hilos FROM borrados
+"""
+    consultas = (CONTAR, BORRAR, BORRAR_REGISTRO)
+
+    def contar(self, sujeto: Sujeto) -> Recuento:
+        return una_fila(self.CONTAR, [sujeto.espacio, sujeto.sujeto_id, list(sujeto.hilos)])
+
+    def suprimir(self, sujeto: Sujeto) -> Recuento:
+        contenido = una_fila(self.BORRAR, [list(sujeto.hilos)])
+        return {**una_fila(self.BORRAR_REGISTRO, [list(sujeto.hilos)]), **contenido}
+
+    def parametros(self, sujeto: Sujeto) -> dict[str, str]:
+        return {"sujeto": resumen(sujeto.prefijo), "hilos": resumen_de_lista(sujeto.hilos)}

@@ -1,0 +1,36 @@
+"""The store: the subject's documents and their vectors."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.resumenes import resumen
+
+
+class Memoria(Destino):
+    """``store`` and ``store_vectors``: exactly ``clientes.C1`` and what begins with ``clientes.C1.``.
+
+    The functions run as the owner: no row policy and no expiry date hides a row from them.
+    """
+
+    nombre = "memoria"
+    etiqueta = _("Memoria de los agentes")
+    etiquetas = {
+        "documentos": ngettext_lazy("documento", "documentos"),
+        "vectores": ngettext_lazy("vector", "vectores"),
+    }
+    funciones = ("langgraph.contar_sujeto(text)", "langgraph.borrar_sujeto(text)")
+    CONTAR = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s)"
+    BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_sujeto(%s)"
+    consultas = (CONTAR, BORRAR)
+
+    def contar(self, sujeto: Sujeto) -> Recuento:
+        return una_fila(self.CONTAR, [sujeto.prefijo])
+
+    def suprimir(self, sujeto: Sujeto) -> Recuento:
+        return una_fila(self.BORRAR, [sujeto.prefijo])
+
+    def parametros(self, sujeto: Sujeto) -> dict[str, str]:
+        return {"prefijo": resumen(sujeto.prefijo)}

@@ -1,0 +1,92 @@
+"""What can go wrong with a request. Every message is a sentence for the person in front of the screen.
+
+None of them names the subject: they end up in logs.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from privacidad.estados import Estado
+
+
+class ErrorDePrivacidad(Exception):
+    """Base of the errors of this application."""
+
+
+class SinPermiso(ErrorDePrivacidad):
+    """The person may not do this step."""
+
+    def __init__(self) -> None:
+        super().__init__(_("No tiene permiso para dar este paso: pídalo a quien administra los usuarios."))
+
+
+class TransicionNoPermitida(ErrorDePrivacidad):
+    """The request is not in a state that admits this step."""
+
+    def __init__(self, referencia: str, estado: str) -> None:
+        super().__init__(
+            _("La solicitud %(referencia)s está en estado «%(estado)s», que no admite ese paso.")
+            % {"referencia": referencia, "estado": Estado(estado).label}
+        )
+
+
+class CuatroOjos(ErrorDePrivacidad):
+    """Who received a request may not approve it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Quien recibió la solicitud no puede aprobarla: que lo haga otra persona, o indique el "
+                "motivo de la excepción, que queda en la solicitud."
+            )
+        )
+
+
+class SolicitudAbierta(ErrorDePrivacidad):
+    """There already is an open request of this subject."""
+
+    def __init__(self, referencia: str) -> None:
+        self.referencia = referencia
+        super().__init__(
+            _("Esa persona ya tiene una solicitud abierta, %(referencia)s: siga con ella.")
+            % {"referencia": referencia}
+        )
+
+
+class DatoNoValido(ErrorDePrivacidad):
+    """Something typed cannot be used; the sentence says what and why."""
+
+
+class DestinoDesconocido(ErrorDePrivacidad):
+    """A destination that was previewed is not registered: the run stops rather than leave it out."""
+
+    def __init__(self, nombre: str) -> None:
+        super().__init__(
+            _(
+                "El destino «%(nombre)s» estaba en la revisión y esta versión no lo conoce: no se ha borrado "
+                "nada. Instale la versión que lo conoce."
+            )
+            % {"nombre": nombre}
+        )
+
+
+class RecuentoDistinto(ErrorDePrivacidad):
+    """What was deleted is not what had been counted, or something is left. Nothing has been deleted."""
+
+    def __init__(self, destino: str, que: str, antes: int, borrados: int, despues: int) -> None:
+        super().__init__(
+            _(
+                "En «%(destino)s» se contaron %(antes)s %(que)s, se borraban %(borrados)s y "
+                "quedaban %(despues)s: los datos cambiaban mientras tanto y no se ha borrado nada. Vuelva a "
+                "intentarlo."
+            )
+            % {"destino": destino, "que": que, "antes": antes, "borrados": borrados, "despues": despues}
+        )
+
+
+class RegistroSoloAnexar(TypeError):
+    """Steps and evidence are added, never changed or deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(_("Los pasos y las evidencias solo se añaden: no se cambian ni se borran."))

@@ -1,0 +1,29 @@
+"""Deadlines, in calendar days of Madrid."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+
+MADRID = ZoneInfo("Europe/Madrid")
+
+
+def vencimiento(recibida: date) -> date:
+    """The last day to answer a request received on ``recibida``: one calendar month later.
+
+    Art. 12(3) GDPR; where the next month has no such day, its last one (30 January → 28 February), as
+    Regulation 1182/71 art. 3(2)(c) counts months. That regulation would move a deadline that falls on a
+    holiday to the next working day; the house does not use that grace. Its own rule is stricter still: the
+    same day.
+    """
+    anio, mes = divmod(recibida.year * 12 + recibida.month, 12)
+    mes += 1
+    return date(anio, mes, min(recibida.day, monthrange(anio, mes)[1]))
+
+
+def hoy() -> date:
+    """Today in Madrid, whatever the time zone of the server or of the reader."""
+    return timezone.localdate(timezone=MADRID)

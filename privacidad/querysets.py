@@ -1,0 +1,51 @@
+"""Named reads of the requests, and the guard of what is only added to."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from django.db import models
+from django.db.models import Case, F, Value, When
+
+from privacidad import estados
+from privacidad.errores import RegistroSoloAnexar
+
+if TYPE_CHECKING:
+    from privacidad.models import Solicitud  # noqa: F401 - the base class below names it in a string
+
+M = TypeVar("M", bound=models.Model, covariant=True)
+
+
+class SolicitudQuerySet(models.QuerySet["Solicitud"]):
+    def abiertas(self) -> SolicitudQuerySet:
+        return self.filter(estado__in=estados.ABIERTAS)
+
+    def por_ejecutar(self) -> SolicitudQuerySet:
+        """Approved, or run in part: what the scheduled command takes, the most urgent first."""
+        return self.filter(estado__in=estados.EJECUTABLES).order_by("vence", "pk")
+
+    def vencen_hasta(self, dia: date) -> SolicitudQuerySet:
+        """Open and due on ``dia`` or before."""
+        return self.abiertas().filter(vence__lte=dia)
+
+    def por_urgencia(self) -> SolicitudQuerySet:
+        """Open ones first, the fewest days left on top; then the closed ones, the latest on top."""
+        cerrada = Case(When(estado__in=estados.CERRADAS, then=Value(1)), default=Value(0))
+        vence_si_abierta = Case(When(estado__in=estados.ABIERTAS, then=F("vence")))
+        return self.order_by(cerrada, vence_si_abierta, F("cerrada").desc(nulls_last=True), "pk")
+
+
+class SoloAnexarQuerySet(models.QuerySet[M]):
+    """Rows are added and read; every way to change or delete one is refused. The database refuses too."""
+
+    def _negar(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RegistroSoloAnexar
+
+    update_or_create = bulk_update = update = delete = _negar
+    _update = _raw_delete = _negar
+
+    async def _anegar(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RegistroSoloAnexar
+
+    aupdate_or_create = abulk_update = aupdate = adelete = _anegar

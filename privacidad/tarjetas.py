@@ -1,0 +1,56 @@
+"""What the panel says of privacy to who may see the requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memoria.explorador.panel import Tarjeta
+from privacidad import plazos
+from privacidad.estados import Estado
+from privacidad.models import Solicitud
+
+
+def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
+    """Requests that are due, approved ones waiting to be run, and how many are open."""
+    if not request.user.has_perm("privacidad.view_solicitud"):
+        return
+    lista = reverse("privacidad:solicitudes")
+    vencen = Solicitud.objects.vencen_hasta(plazos.hoy()).count()
+    if vencen:
+        yield Tarjeta(
+            titulo=_("Supresiones que vencen"),
+            cifra=vencen,
+            frase=ngettext(
+                "solicitud vence hoy o ya ha vencido.", "solicitudes vencen hoy o ya han vencido.", vencen
+            ),
+            url=lista,
+            tono="mal",
+        )
+    esperan = Solicitud.objects.por_ejecutar().count()
+    if esperan:
+        yield Tarjeta(
+            titulo=_("Supresiones por ejecutar"),
+            cifra=esperan,
+            frase=ngettext(
+                "solicitud aprobada espera a que se borren los datos.",
+                "solicitudes aprobadas esperan a que se borren los datos.",
+                esperan,
+            ),
+            url=f"{lista}?estado={Estado.APROBADA}",
+            tono="aviso",
+        )
+    abiertas = Solicitud.objects.abiertas().count()
+    yield Tarjeta(
+        titulo=_("Solicitudes de supresión"),
+        cifra=abiertas,
+        frase=ngettext("solicitud abierta.", "solicitudes abiertas.", abiertas)
+        if abiertas
+        else _("No hay ninguna abierta."),
+        url=lista,
+        tono="neutra",
+    )

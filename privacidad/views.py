@@ -1,0 +1,175 @@
+"""The pages of privacy. They show and ask; every change is made by :mod:`privacidad.servicios`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from memoria.explorador.palabras import nombre_de_espacio
+from privacidad import palabras, servicios
+from privacidad.errores import ErrorDePrivacidad, SinPermiso, SolicitudAbierta
+from privacidad.estados import Estado
+from privacidad.forms import RecibirForm
+from privacidad.models import Solicitud
+from privacidad.pasos import ACCIONES, Accion, accion
+
+POR_PAGINA = 50
+ABIERTAS, TODAS = "abiertas", "todas"
+
+
+@login_required
+@permission_required("privacidad.view_solicitud", raise_exception=True)
+@require_GET
+def solicitudes(request: HttpRequest) -> HttpResponse:
+    """The queue: the fewest days left on top. ``?estado=`` is a state, ``abiertas`` or ``todas``."""
+    filtro = request.GET.get("estado", ABIERTAS)
+    todas = Solicitud.objects.por_urgencia()
+    if filtro == ABIERTAS:
+        elegidas = todas.abiertas()
+    elif filtro == TODAS:
+        elegidas = todas
+    elif filtro in Estado.values:
+        elegidas = todas.filter(estado=filtro)
+    else:
+        raise Http404
+    pagina = Paginator(elegidas.defer("sujeto_id", "identificadores"), POR_PAGINA).get_page(
+        request.GET.get("pagina")
+    )
+    return render(
+        request,
+        "privacidad/solicitudes.html",
+        {
+            "title": _("Solicitudes de supresión"),
+            "filtro": filtro,
+            "filtros": [(ABIERTAS, _("Abiertas")), (TODAS, _("Todas")), *Estado.choices],
+            "pagina": pagina,
+            "filas": [
+                {
+                    "solicitud": s,
+                    "estado": palabras.estado(s),
+                    "plazo": palabras.plazo(s),
+                    "espacio": nombre_de_espacio(s.espacio),
+                }
+                for s in pagina
+            ],
+        },
+    )
+
+
+@login_required
+@permission_required("privacidad.recibir_solicitud", raise_exception=True)
+@require_http_methods(["GET", "HEAD", "POST"])
+def nueva(request: HttpRequest) -> HttpResponse:
+    """Register a request that has come in."""
+    formulario = RecibirForm(request.POST or None)
+    if request.method == "POST" and formulario.is_valid():
+        try:
+            solicitud = servicios.recibir(**formulario.cleaned_data, por=_usuario(request))
+        except SolicitudAbierta as error:
+            formulario.add_error("sujeto_id", str(error))
+        except ErrorDePrivacidad as error:
+            formulario.add_error(None, str(error))
+        else:
+            messages.success(request, _("Solicitud registrada. Vence el %s.") % _fecha(solicitud))
+            return redirect(solicitud)
+    return render(
+        request,
+        "privacidad/nueva.html",
+        {"title": _("Registrar una solicitud"), "formulario": formulario},
+        status=422 if formulario.errors else 200,
+    )
+
+
+@login_required
+@permission_required("privacidad.view_solicitud", raise_exception=True)
+@require_GET
+def solicitud(request: HttpRequest, referencia: str) -> HttpResponse:
+    """One request: what has been done, what comes next and, once erased, the evidence."""
+    return _pagina(request, get_object_or_404(Solicitud, referencia=referencia))
+
+
+@login_required
+@permission_required("privacidad.view_solicitud", raise_exception=True)
+@require_POST
+def paso(request: HttpRequest, referencia: str, nombre: str) -> HttpResponse:
+    """Take one step; on success, back to the page of the request."""
+    elegida = accion(nombre)
+    if elegida is None:
+        raise Http404
+    objeto = get_object_or_404(Solicitud, referencia=referencia)
+    usuario = _usuario(request)
+    if not usuario.has_perm(f"privacidad.{elegida.permiso}"):
+        raise PermissionDenied
+    formulario = elegida.formulario_para(objeto, usuario)(request.POST, prefix=elegida.nombre)
+    if not formulario.is_valid():
+        return _pagina(request, objeto, {elegida.nombre: formulario}, status=422)
+    try:
+        elegida.servicio(solicitud=objeto, por=usuario, **formulario.cleaned_data)
+    except SinPermiso:
+        raise PermissionDenied from None
+    except ErrorDePrivacidad as error:
+        formulario.add_error(None, str(error))
+        objeto.refresh_from_db()
+        if not elegida.disponible(objeto, usuario):  # the page has no such form any more
+            messages.error(request, str(error))
+            return redirect(objeto)
+        return _pagina(request, objeto, {elegida.nombre: formulario}, status=422)
+    messages.success(request, str(elegida.hecho))
+    return redirect(objeto)
+
+
+def _pagina(
+    request: HttpRequest,
+    objeto: Solicitud,
+    enviados: dict[str, forms.Form] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    usuario = _usuario(request)
+    ofrecidas = [
+        _ofrecer(a, objeto, usuario, enviados or {}) for a in ACCIONES if a.disponible(objeto, usuario)
+    ]
+    return render(
+        request,
+        "privacidad/solicitud.html",
+        {
+            "title": objeto.referencia,
+            "solicitud": objeto,
+            "estado": palabras.estado(objeto),
+            "plazo": palabras.plazo(objeto),
+            "espacio": nombre_de_espacio(objeto.espacio),
+            # The id in clear is for who handles the request; who only runs it needs the reference alone.
+            "ve_identificador": usuario.has_perm("privacidad.tramitar_solicitud"),
+            "pasos": objeto.pasos.select_related("por"),
+            "excepcion": objeto.excepcion_motivo,
+            "previa": palabras.lineas_previas(objeto.vista_previa),
+            "hay": palabras.resumen_de_datos(objeto.vista_previa),
+            "evidencias": [(e, palabras.lineas(e)) for e in objeto.evidencias.all()],
+            "siguientes": [o for o in ofrecidas if not o["accion"].aparta],
+            "apartes": [o for o in ofrecidas if o["accion"].aparta],
+        },
+        status=status,
+    )
+
+
+def _ofrecer(a: Accion, objeto: Solicitud, usuario: User, enviados: dict[str, forms.Form]) -> dict[str, Any]:
+    formulario = enviados.get(a.nombre) or a.formulario_para(objeto, usuario)(prefix=a.nombre)
+    return {"accion": a, "formulario": formulario}
+
+
+def _usuario(request: HttpRequest) -> User:
+    return cast(User, request.user)  # behind login_required
+
+
+def _fecha(solicitud: Solicitud) -> str:
+    return date_format(solicitud.vence)

@@ -1,0 +1,143 @@
+"""What the tests of privacy share: people, data of a subject and a request taken to a given point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import pytest
+
+from memoria import politica
+from memoria.agentes import ContextoCliente, configuracion
+from privacidad import plazos, servicios
+from privacidad.estados import Estado
+
+
+@pytest.fixture
+def dpo(persona: Callable[..., Any]) -> Any:
+    """Who receives."""
+    return persona("dpo", nombre="dpo-uno")
+
+
+@pytest.fixture
+def otro_dpo(persona: Callable[..., Any]) -> Any:
+    """Who approves."""
+    return persona("dpo", nombre="dpo-dos")
+
+
+@pytest.fixture
+def recibida(dpo: Any) -> Callable[..., Any]:
+    """``recibida("C1")``: a request just received today."""
+
+    def crear(sujeto_id: str = "C1", espacio: str = "clientes", dia: date | None = None, **otros: Any) -> Any:
+        return servicios.recibir(
+            espacio=espacio,
+            sujeto_id=sujeto_id,
+            canal="correo",
+            recibida=dia or plazos.hoy(),
+            por=dpo,
+            **otros,
+        )
+
+    return crear
+
+
+@pytest.fixture
+def hasta(recibida: Callable[..., Any], dpo: Any, otro_dpo: Any) -> Callable[..., Any]:
+    """``hasta(Estado.APROBADA, "C1")``: a request taken by the services to that state."""
+
+    def llevar(estado: str, sujeto_id: str = "C1", **otros: Any) -> Any:
+        solicitud = recibida(sujeto_id, **otros)
+        for paso, servicio, datos in (
+            (Estado.IDENTIFICADA, servicios.identificar, {"como": "DNI en tienda", "por": dpo}),
+            (Estado.REVISADA, servicios.revisar, {"por": dpo}),
+            (Estado.APROBADA, servicios.aprobar, {"por": otro_dpo}),
+            (Estado.COMPLETADA, servicios.ejecutar, {}),
+        ):
+            if solicitud.estado == estado:
+                break
+            servicio(solicitud=solicitud, **datos)
+            assert solicitud.estado == paso
+        return solicitud
+
+    return llevar
+
+
+@pytest.fixture
+def preferencia(almacen: Any) -> Callable[..., None]:
+    """``preferencia("C1", "idioma")``: a document of a customer, as an agent writes it."""
+
+    def poner(cliente: str, tipo: str = "idioma", valor: str = "catalán") -> None:
+        clave, documento = politica.documento_preferencia(
+            "clientes", tipo=tipo, valor=valor, hilo=f"h-{cliente}"
+        )
+        almacen.put(politica.espacio("clientes", cliente), clave, documento)
+
+    return poner
+
+
+@pytest.fixture
+def conversacion(hilos: Any) -> Callable[..., None]:
+    """``conversacion("C1", "h1")``: a thread of a customer with a checkpoint, a blob and a pending write."""
+    from langgraph.checkpoint.base import empty_checkpoint
+
+    def guardar(cliente: str, thread_id: str, texto: str = "hola") -> None:
+        config = configuracion(ContextoCliente(cliente_id=cliente, tienda="T1"), thread_id)
+        config["configurable"].setdefault("checkpoint_ns", "")
+        punto = empty_checkpoint()
+        punto["channel_values"] = {"messages": [texto]}
+        punto["channel_versions"] = {"messages": "1"}
+        siguiente = hilos.put(config, punto, {"source": "loop", "step": 0}, {"messages": "1"})
+        hilos.put_writes(siguiente, [("messages", texto)], "tarea")
+
+    return guardar
+
+
+@pytest.fixture
+def volcado(propietario: Any) -> Callable[..., dict[str, list[Any]]]:
+    """``volcado(sin="C1")``: every column of every table of LangGraph and of the registry, for the owner.
+
+    Rows of the customer ``sin`` and of the threads that begin with ``h-sin-`` are left out.
+    """
+
+    def leer(sin: str) -> dict[str, list[Any]]:
+        tablas = [
+            fila[0]
+            for fila in propietario.execute(
+                "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+                " WHERE schemaname = 'langgraph' OR tablename = 'hilos' ORDER BY 1"
+            )
+        ]
+        resultado = {}
+        for tabla in tablas:
+            filas = [f[0] for f in propietario.execute(f"SELECT to_jsonb(t)::text FROM {tabla} t")]
+            resultado[tabla] = sorted(
+                f for f in filas if f'"clientes.{sin}"' not in f and f'"h-{sin}-' not in f
+            )
+        return resultado
+
+    return leer
+
+
+@pytest.fixture
+def apariciones(propietario: Any) -> Callable[[str], list[str]]:
+    """Every table in which some row has a text in it, in any column, bytes included."""
+
+    def buscar(texto: str) -> list[str]:
+        tablas = propietario.execute(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        en_hexadecimal = texto.encode().hex()
+        return [
+            tabla
+            for (tabla,) in tablas
+            if propietario.execute(
+                f"SELECT EXISTS (SELECT FROM {tabla} t WHERE to_jsonb(t)::text ILIKE '%%' || %s || '%%'"
+                " OR to_jsonb(t)::text ILIKE '%%' || %s || '%%')",
+                [texto, en_hexadecimal],
+            ).fetchone()[0]
+        ]
+
+    return buscar

@@ -1,0 +1,340 @@
+"""The run: what it erases, what it leaves alone, the proof it keeps, and what happens when it goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from memoria.models import Documento, Hilo
+from privacidad import destinos, servicios, supresion
+from privacidad.errores import DestinoDesconocido, ErrorDePrivacidad, RecuentoDistinto, TransicionNoPermitida
+from privacidad.estados import Estado
+from privacidad.models import Evidencia, Solicitud
+from privacidad.resumenes import resumen
+
+RAIZ = Path(__file__).resolve().parents[2]
+
+
+def test_borra_la_memoria_y_los_hilos_y_deja_la_evidencia(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None], bd: str
+) -> None:
+    for tipo in ("idioma", "horario", "contacto"):
+        preferencia("C1", tipo)
+    conversacion("C1", "h-C1-a")
+    conversacion("C1", "h-C1-b")
+    solicitud = hasta(Estado.APROBADA)
+    assert solicitud.vista_previa["memoria"] == {"documentos": 3, "vectores": 0}
+    assert solicitud.vista_previa["hilos"] == {"hilos": 2, "checkpoints": 2, "blobs": 2, "escrituras": 2}
+
+    evidencia = servicios.ejecutar(solicitud=solicitud, por=None)
+
+    assert solicitud.estado == Estado.COMPLETADA
+    assert not Documento.objects.exists()
+    assert not Hilo.objects.exists()
+    assert evidencia.resultado == Evidencia.Resultado.BORRADO
+    assert not evidencia.sin_datos
+    for nombre, datos in evidencia.destinos.items():
+        assert datos["antes"] == datos["borrados"] == solicitud.vista_previa[nombre]
+        assert not any(datos["despues"].values())
+    assert evidencia.rol == "postgres"
+    assert evidencia.sesion == "memoria_web"
+    assert evidencia.vectores_huerfanos == 0
+    assert evidencia.posicion_wal.count("/") == 1
+    textos = "\n".join(evidencia.destinos["memoria"]["sql"])
+    assert "DELETE FROM langgraph.store s" in textos
+    assert "SECURITY DEFINER" in textos
+    assert evidencia.destinos["memoria"]["parametros"] == {"prefijo": resumen("clientes.C1")}
+    assert solicitud.resumen == resumen("clientes.C1")
+
+
+def test_los_vectores_de_un_proveedor_se_van_con_sus_avisos(
+    hasta: Callable[..., Any], almacen_compras: Any
+) -> None:
+    for n in range(3):
+        almacen_compras.put(("proveedores", "P1"), f"a{n}", {"texto": f"aviso {n}", "fecha": "2026-11-29"})
+    almacen_compras.put(("proveedores", "P10"), "a", {"texto": "otro aviso", "fecha": "2026-11-29"})
+    evidencia = servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "P1", espacio="proveedores"))
+    assert evidencia.destinos["memoria"]["antes"] == {"documentos": 3, "vectores": 3}
+    assert evidencia.destinos["memoria"]["despues"] == {"documentos": 0, "vectores": 0}
+    assert [d.prefix for d in Documento.objects.all()] == ["proveedores.P10"]
+
+
+@pytest.mark.parametrize("sujeto", ["C1", "C_1", "C%1", "C\\1", "C.1", "ana+1@x.es", "ñandú 1"])
+def test_los_demas_quedan_identicos_byte_a_byte(
+    sujeto: str,
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    volcado: Callable[..., dict[str, list[Any]]],
+) -> None:
+    otros = [c for c in ("C1", "C10", "C_1", "C1X", "CX1", "C%1", "C\\1", "c1", "C") if c != sujeto]
+    for cliente in (sujeto, *otros):
+        preferencia(cliente)
+        conversacion(cliente, f"h-{'propio' if cliente == sujeto else otros.index(cliente)}-x")
+    antes = volcado(sin="propio")
+    ajenas = {t: [f for f in filas if not _es_de(f, sujeto)] for t, filas in antes.items()}
+    assert len(ajenas["langgraph.store"]) == len(otros)
+
+    servicios.ejecutar(solicitud=hasta(Estado.APROBADA, sujeto))
+
+    assert volcado(sin="propio") == ajenas
+
+
+def _es_de(fila: str, sujeto: str) -> bool:
+    import json
+
+    from memoria import politica
+
+    return bool(json.loads(fila).get("prefix") == politica.prefijo("clientes", sujeto))
+
+
+def test_tambien_los_espacios_que_cuelgan_del_sujeto(propietario: Any, hasta: Callable[..., Any]) -> None:
+    for prefijo in ("clientes.C1", "clientes.C1.notas", "clientes.C1.notas.viejas", "clientes.C10.notas"):
+        propietario.execute(
+            "INSERT INTO langgraph.store (prefix, key, value) VALUES (%s, 'k', '{}')", [prefijo]
+        )
+    servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "C1"))
+    assert propietario.execute("SELECT prefix FROM langgraph.store").fetchall() == [("clientes.C10.notas",)]
+
+
+def test_doscientos_cincuenta_documentos_caducados_incluidos(
+    propietario: Any, hasta: Callable[..., Any]
+) -> None:
+    propietario.execute(
+        "INSERT INTO langgraph.store (prefix, key, value, expires_at)"
+        " SELECT 'clientes.C1', 'k' || n, '{}', now() - make_interval(days => n % 2)"
+        " FROM generate_series(1, 250) n"
+    )
+    evidencia = servicios.ejecutar(solicitud=hasta(Estado.APROBADA))
+    assert evidencia.destinos["memoria"]["borrados"]["documentos"] == 250
+    assert propietario.execute("SELECT count(*) FROM langgraph.store").fetchone() == (0,)
+
+
+def test_cinco_mil_hilos(propietario: Any, hasta: Callable[..., Any]) -> None:
+    propietario.execute(
+        "INSERT INTO hilos (thread_id, espacio, sujeto_id)"
+        " SELECT 'h' || n, 'clientes', 'C1' FROM generate_series(1, 5000) n"
+    )
+    evidencia = servicios.ejecutar(solicitud=hasta(Estado.APROBADA))
+    assert evidencia.destinos["hilos"]["borrados"]["hilos"] == 5000
+    assert not Hilo.objects.exists()
+
+
+def test_cero_y_cero_no_es_un_borrado(hasta: Callable[..., Any], preferencia: Callable[..., None]) -> None:
+    preferencia("C1")
+    evidencia = servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "c1"))
+    assert evidencia.sin_datos
+    assert evidencia.get_resultado_display() == "Sin datos localizados"
+    assert Documento.objects.count() == 1
+
+
+def test_las_anotaciones_y_los_accesos_de_la_casa(
+    hasta: Callable[..., Any], dpo: Any, propietario: Any
+) -> None:
+    from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+    from django.contrib.admin.models import CHANGE, LogEntry
+    from django.contrib.contenttypes.models import ContentType
+
+    hilo, ajeno = (
+        Hilo.objects.create(thread_id=t, espacio="empleados", sujeto_id=s)
+        for t, s in (("h1", "E7"), ("h2", "E70"))
+    )
+    tipo = ContentType.objects.get_for_model(Hilo)
+    for objeto in (hilo, ajeno):
+        LogEntry.objects.create(
+            user=dpo, content_type=tipo, object_id=objeto.pk, object_repr="x", action_flag=CHANGE
+        )
+    for modelo in (AccessAttempt, AccessFailureLog, AccessLog):
+        for nombre in ("E7", "E70"):
+            datos = {"failures_since_start": 1} if modelo is AccessAttempt else {}
+            modelo.objects.create(username=nombre, **datos)
+
+    evidencia = servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "E7", espacio="empleados"))
+
+    assert evidencia.destinos["casa"]["borrados"] == {"anotaciones": 1, "accesos": 3}
+    assert [e.object_id for e in LogEntry.objects.all()] == ["h2"]
+    assert [m.objects.get().username for m in (AccessAttempt, AccessFailureLog, AccessLog)] == ["E70"] * 3
+
+
+def test_no_queda_el_identificador_en_ninguna_tabla(
+    hasta: Callable[..., Any],
+    recibida: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    apariciones: Callable[[str], list[str]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    canario, correo = "CANARIO-7319", "canario@ejemplo.es"
+    preferencia(canario)
+    conversacion(canario, f"hilo-de-{canario}", texto=canario)
+    caplog.set_level("DEBUG", logger="privacidad")
+    solicitud = hasta(Estado.APROBADA, canario, identificadores={"email": correo})
+    donde = apariciones(canario)
+    assert {
+        "langgraph.store",
+        "langgraph.checkpoint_blobs",
+        "public.hilos",
+        "public.privacidad_solicitud",
+    } <= set(donde)
+    assert apariciones(correo) == ["public.privacidad_solicitud"]
+
+    servicios.ejecutar(solicitud=solicitud)
+
+    assert apariciones(canario) == apariciones(correo) == []
+    assert canario not in caplog.text
+    assert solicitud.referencia in caplog.text
+
+
+@pytest.mark.parametrize("cierre", ["denegar", "retirar"])
+def test_una_solicitud_cerrada_sin_borrar_tampoco_lo_guarda(
+    cierre: str, recibida: Callable[..., Any], dpo: Any, apariciones: Callable[[str], list[str]]
+) -> None:
+    solicitud = recibida("CANARIO-7319", identificadores={"telefono": "600123123"})
+    getattr(servicios, cierre)(solicitud=solicitud, motivo="No procede", por=dpo)
+    assert apariciones("CANARIO-7319") == apariciones("600123123") == []
+
+
+# -- when something goes wrong ------------------------------------------------------------------------
+
+
+def test_ejecutar_dos_veces_se_rechaza_con_una_frase(hasta: Callable[..., Any]) -> None:
+    solicitud = hasta(Estado.COMPLETADA)
+    with pytest.raises(TransicionNoPermitida, match=f"{solicitud.referencia} .*Completada"):
+        servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.evidencias.count() == 1
+
+
+def test_una_escritura_que_entra_a_mitad_lo_deshace_todo(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    preferencia("C1")
+    conversacion("C1", "h1")
+    solicitud = hasta(Estado.APROBADA)
+    borrar = destinos.DESTINOS[1].suprimir
+
+    def borrar_mientras_un_agente_escribe(sujeto: Any) -> Any:
+        preferencia("C1", "horario")  # another connection, committed at once, after the store was emptied
+        return borrar(sujeto)
+
+    monkeypatch.setattr(destinos.DESTINOS[1], "suprimir", borrar_mientras_un_agente_escribe)
+    with pytest.raises(RecuentoDistinto, match="no se ha borrado nada"):
+        servicios.ejecutar(solicitud=solicitud)
+    monkeypatch.undo()
+
+    assert solicitud.estado == Solicitud.objects.get().estado == Estado.APROBADA
+    assert Documento.objects.count() == 2
+    assert Hilo.objects.count() == 1
+    assert not Evidencia.objects.exists()
+    servicios.ejecutar(solicitud=solicitud)
+    assert not Documento.objects.exists()
+
+
+def test_un_hilo_que_nace_a_mitad_lo_deshace_todo(
+    hasta: Callable[..., Any], conversacion: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversacion("C1", "h1")
+    solicitud = hasta(Estado.APROBADA)
+    borrar = destinos.DESTINOS[2].suprimir
+
+    def borrar_mientras_empieza_otra_conversacion(sujeto: Any) -> Any:
+        conversacion("C1", "h2")
+        return borrar(sujeto)
+
+    monkeypatch.setattr(destinos.DESTINOS[2], "suprimir", borrar_mientras_empieza_otra_conversacion)
+    with pytest.raises(RecuentoDistinto):
+        servicios.ejecutar(solicitud=solicitud)
+    assert set(Hilo.objects.values_list("thread_id", flat=True)) == {"h1", "h2"}
+
+
+def test_un_destino_desconocido_detiene_la_ejecucion(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    monkeypatch.setattr(supresion, "DESTINOS", destinos.DESTINOS[:1])
+    monkeypatch.setattr(destinos, "DESTINOS", destinos.DESTINOS[:1])
+    with pytest.raises(DestinoDesconocido, match="no se ha borrado nada"):
+        servicios.ejecutar(solicitud=solicitud)
+    assert Documento.objects.count() == 1
+
+
+@pytest.mark.parametrize("orden", ["kill -9", "espera"])
+def test_matar_el_proceso_entre_el_borrado_y_la_confirmacion(
+    orden: str,
+    como: Callable[[str], psycopg.Connection],
+    propietario: Any,
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+) -> None:
+    preferencia("C1")
+    conversacion("C1", "h1")
+    solicitud = hasta(Estado.APROBADA)
+    freno = como("postgres")
+    with freno.transaction():
+        # The run deletes everything and then cannot write its evidence: it waits for this lock.
+        freno.execute("LOCK TABLE privacidad_evidencia IN EXCLUSIVE MODE")
+        proceso = subprocess.Popen(
+            [sys.executable, "manage.py", "ejecutar_supresiones", "--json"],
+            cwd=RAIZ,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        _esperar_bloqueo(propietario)
+        if orden == "kill -9":
+            proceso.send_signal(signal.SIGKILL)
+            proceso.communicate(timeout=30)
+            # The server notices only when it next looks at the socket: make it look.
+            propietario.execute(_CERRAR_BLOQUEADAS)
+    salida = proceso.returncode if orden == "kill -9" else proceso.wait(timeout=60)
+
+    solicitud.refresh_from_db()
+    if orden == "espera":  # the control: unharmed, the same process ends well
+        assert salida == 0, proceso.stderr.read() if proceso.stderr else ""
+        assert solicitud.estado == Estado.COMPLETADA
+        proceso.communicate()
+        return
+    assert solicitud.estado == Estado.APROBADA
+    assert solicitud.sujeto_id == "C1"
+    assert Documento.objects.count() == Hilo.objects.count() == 1
+    assert not Evidencia.objects.exists()
+
+    servicios.ejecutar(solicitud=solicitud)
+    assert not Documento.objects.exists()
+    assert not Hilo.objects.exists()
+
+
+def _esperar_bloqueo(propietario: Any) -> None:
+    for _ in range(300):
+        if propietario.execute(f"SELECT count(*) FROM ({_BLOQUEADAS}) b").fetchone()[0]:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the run never came to wait for the lock")
+
+
+_BLOQUEADAS = """
+SELECT pid FROM pg_stat_activity
+WHERE usename = 'memoria_web' AND wait_event_type = 'Lock'
+  AND query ILIKE 'INSERT INTO "privacidad_evidencia"%'
+"""
+_CERRAR_BLOQUEADAS = f"SELECT pg_terminate_backend(pid, 5000) FROM ({_BLOQUEADAS}) b"
+
+
+def test_todos_los_errores_tienen_una_base() -> None:
+    from privacidad import errores
+
+    clases = [c for c in vars(errores).values() if isinstance(c, type) and c.__module__ == errores.__name__]
+    assert all(issubclass(c, ErrorDePrivacidad) for c in clases if c is not errores.RegistroSoloAnexar)
