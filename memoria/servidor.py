@@ -7,6 +7,8 @@ when the last process that opened it ends. Production gives a ``DATABASE_URL`` a
 from __future__ import annotations
 
 import os
+import secrets
+import tempfile
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +37,19 @@ def asegurar() -> None:
 def carpeta() -> Path:
     """Where the embedded server and the secrets of a local installation live."""
     return Path(os.environ.get("DATOS") or CARPETA).resolve()
+
+
+def secreto(nombre: str, *, prefijo: str = "", octetos: int = 50) -> str:
+    """A secret of this installation, made at first use, kept beside the data, readable by its owner only."""
+    fichero = carpeta() / nombre
+    if not fichero.exists():
+        with tempfile.NamedTemporaryFile("w", dir=fichero.parent, prefix=".", delete=True) as nuevo:
+            nuevo.write(prefijo + secrets.token_urlsafe(octetos))
+            nuevo.flush()
+            # A link appears whole and never over another: two first starts agree on one secret.
+            with suppress(FileExistsError):
+                os.link(nuevo.name, fichero)
+    return fichero.read_text()
 
 
 def arrancar(en: Path) -> dict[str, str]:

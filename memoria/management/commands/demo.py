@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -56,7 +55,7 @@ class Command(ComandoMemoria):
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         self.avisar(_("Preparando la base de datos…"))
         preparar(embeddings_configurados())
-        clave = _clave()
+        clave = servidor.secreto("clave_demo", prefijo="demo-", octetos=6)
         usuarios = [_persona(nombre, grupo, clave) for nombre, grupo in PERSONAS]
         self._llenar()
         url = f"http://localhost:{opciones['port']}/"
@@ -125,15 +124,6 @@ def _comprobar_puerto(puerto: int) -> None:
                 _("El puerto %(puerto)s no está libre: elija otro con --port.") % {"puerto": puerto},
                 returncode=Salida.USO,
             ) from None
-
-
-def _clave() -> str:
-    """One password for the people of the sample, made at the first run and kept beside the data."""
-    fichero = servidor.carpeta() / "clave_demo"
-    if not fichero.exists():
-        fichero.touch(mode=0o600)
-        fichero.write_text(f"demo-{secrets.token_urlsafe(6)}")
-    return fichero.read_text()
 
 
 def _persona(nombre: str, grupo: str | None, clave: str) -> dict[str, Any]:
