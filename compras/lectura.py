@@ -121,12 +121,12 @@ def pagina(filtros: Filtros, *, despues: str | None = None) -> Pagina:
 
 def escritos_desde(momento: datetime) -> int:
     """How many notices in force were written from then on."""
-    return Documento.objects.del_espacio(ESPACIO).vigentes().filter(created_at__gte=momento).count()
+    return _avisos().vigentes().filter(created_at__gte=momento).count()
 
 
 def caducan_antes_de(momento: datetime) -> int:
     """How many notices in force will have expired by then."""
-    return Documento.objects.del_espacio(ESPACIO).vigentes().filter(expires_at__lt=momento).count()
+    return _avisos().vigentes().filter(expires_at__lt=momento).count()
 
 
 def vigentes_por_proveedor(codigos: Iterable[str]) -> dict[str, int]:
@@ -147,8 +147,13 @@ def nombre_del_autor(aviso: Aviso) -> str | None:
     return (usuario.get_full_name() or usuario.get_username()) if usuario else None
 
 
+def _avisos() -> DocumentoQuerySet[Documento]:
+    consulta: DocumentoQuerySet[Documento] = Documento.objects.del_espacio(ESPACIO)
+    return consulta
+
+
 def _filtrados(filtros: Filtros) -> DocumentoQuerySet[Documento]:
-    consulta = Documento.objects.del_espacio(ESPACIO)
+    consulta = _avisos()
     if filtros.proveedor:
         consulta = Documento.objects.del_sujeto(ESPACIO, filtros.proveedor)
     if filtros.estado == "vigente":
