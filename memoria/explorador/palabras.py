@@ -42,9 +42,11 @@ def caduca_en(caduca: datetime | None, ahora: datetime) -> str:
     """How long is left until ``caduca``: "dentro de 12 días". For what is still in force at ``ahora``."""
     if caduca is None:
         return _("no caduca")
-    horas = int((caduca - ahora).total_seconds() // 3600)
-    if horas < 1:
+    segundos = (caduca - ahora).total_seconds()
+    if segundos < 3600:
         return _("dentro de menos de una hora")
+    # To the nearest: what was just given 365 days has 365 left, not 364.
+    horas, dias = round(segundos / 3600), round(segundos / 86_400)
     if horas < 48:
         return ngettext("dentro de %d hora", "dentro de %d horas", horas) % horas
-    return ngettext("dentro de %d día", "dentro de %d días", horas // 24) % (horas // 24)
+    return ngettext("dentro de %d día", "dentro de %d días", dias) % dias

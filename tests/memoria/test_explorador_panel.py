@@ -108,7 +108,9 @@ def _tarjetas_de_prueba(request: Any) -> list[Any]:
     [
         ({"days": 12, "hours": 1}, "dentro de 12 días"),
         ({"days": 2}, "dentro de 2 días"),
-        ({"hours": 47, "minutes": 59}, "dentro de 47 horas"),
+        ({"days": 364, "hours": 23, "minutes": 59}, "dentro de 365 días"),
+        ({"hours": 47, "minutes": 59}, "dentro de 2 días"),
+        ({"hours": 47, "minutes": 1}, "dentro de 47 horas"),
         ({"hours": 1}, "dentro de 1 hora"),
         ({"minutes": 59}, "dentro de menos de una hora"),
     ],
