@@ -6,6 +6,7 @@ Django's own variables are read in ``settings.py``; these are here because an ag
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -83,13 +84,16 @@ def _conninfo(variable: str) -> str:
         partes = conninfo_to_dict(valor)
     except ProgrammingError:
         partes = {}
-    if not partes.get("dbname"):
+    if not partes.get("dbname") or not _PUERTOS.fullmatch(str(partes.get("port") or "")):
         # The value is not repeated: it usually holds a password.
         raise VariableIncorrecta(
             f"La variable {variable} no es una conexión válida: "
             "debe ser como postgresql://usuario:clave@servidor:5432/base."
         )
     return valor
+
+
+_PUERTOS = re.compile(r"(\d+(,\d+)*)?")  # libpq takes a list, one for each host
 
 
 def _numero(variable: str, tipo: type[T], que: str) -> T | None:

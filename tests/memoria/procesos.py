@@ -1,4 +1,4 @@
-"""``manage.py`` and other programs as processes of their own: what an exit code and two streams are tested with."""
+"""``manage.py`` and other programs as processes of their own: for exit codes and streams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Proceso:
 
 
 def gestionar(*argumentos: str, entorno: dict[str, str] | None = None) -> Proceso:
-    """Run ``manage.py`` with these arguments; ``entorno`` is added to the tests' own (an empty value removes)."""
+    """Run ``manage.py`` with these arguments; ``entorno`` is added to the tests' own (empty: removed)."""
     return terminar(arrancar(str(RAIZ / "manage.py"), *argumentos, entorno=entorno))
 
 

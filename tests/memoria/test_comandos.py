@@ -1,4 +1,4 @@
-"""What every command shares: one JSON object, a record of the run, one at a time, and an exit code that means."""
+"""What every command shares: one JSON object, a record of each run, one at a time, exit codes that mean."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memoria.conexion import BaseNoDisponible, BaseSinPreparar
 from memoria.embeddings import ConfiguracionEmbeddings, EmbeddingsNoDisponibles
 from memoria.entorno import VariableIncorrecta
 from memoria.models import Ejecucion
-from memoria.preparacion import PreparacionImposible
+from memoria.permisos import PreparacionImposible
 from tests.memoria.procesos import RAIZ, arrancar, carpeta_del_servidor, gestionar, terminar, variables
 
 
@@ -32,7 +32,7 @@ class Orden(ComandoMemoria):
     cambia_datos = True
 
     def __init__(self, tarea: Any = None) -> None:
-        super().__init__(stdout=io.StringIO(), stderr=io.StringIO())  # type: ignore[arg-type]  # any text stream
+        super().__init__(stdout=io.StringIO(), stderr=io.StringIO())
         self.tarea = tarea or (lambda plazo: Resultado({"hechas": 3, "detalle": "x"}, "Hecho."))
 
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
@@ -73,7 +73,12 @@ class TestSalidas:
 
     def test_progress_never_reaches_stdout(self) -> None:
         orden = Orden()
-        orden.tarea = lambda plazo: (orden.avisar("uno de dos"), Resultado({}, "Hecho."))[1]
+
+        def tarea(plazo: Plazo) -> Resultado:
+            orden.avisar("uno de dos")
+            return Resultado({}, "Hecho.")
+
+        orden.tarea = tarea
         call_command(orden, json=True)
         assert "uno de dos" in orden.textos[1]
         assert json.loads(orden.textos[0]) == {}
@@ -309,7 +314,8 @@ def borrado_lento(propietario: psycopg.Connection) -> Iterator[psycopg.Connectio
     propietario.execute(
         """
         INSERT INTO langgraph.store (prefix, key, value, expires_at, ttl_minutes)
-        SELECT 'clientes.C' || n, 'pref-idioma', '{}', now() - interval '1 hour', 1 FROM generate_series(1, 40) n;
+        SELECT 'clientes.C' || n, 'pref-idioma', '{}', now() - interval '1 hour', 1
+            FROM generate_series(1, 40) n;
         CREATE FUNCTION public.lento() RETURNS trigger LANGUAGE plpgsql
             AS $$ BEGIN PERFORM pg_catalog.pg_sleep(0.1); RETURN OLD; END $$;
         CREATE TRIGGER lento BEFORE DELETE ON langgraph.store FOR EACH ROW EXECUTE FUNCTION public.lento();

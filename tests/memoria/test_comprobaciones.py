@@ -80,7 +80,8 @@ AVERIAS = [
     ),
     (
         "vectores-huerfanos",
-        "SET session_replication_role = replica; INSERT INTO langgraph.store_vectors (prefix, key, field_name)"
+        "SET session_replication_role = replica;"
+        " INSERT INTO langgraph.store_vectors (prefix, key, field_name)"
         " VALUES ('clientes.C9', 'k', 'texto'); RESET session_replication_role",
         "DELETE FROM langgraph.store_vectors",
     ),
@@ -132,7 +133,8 @@ def test_a_document_that_bypassed_the_policy_is_counted_and_not_shown(
     propietario: psycopg.Connection, prefijo: str, clave: str, caduca: str | None, cuenta: str
 ) -> None:
     propietario.execute(
-        "INSERT INTO langgraph.store (prefix, key, value, expires_at) VALUES (%s, %s, '{}', now() + %s::interval)",
+        "INSERT INTO langgraph.store (prefix, key, value, expires_at) "
+        " VALUES (%s, %s, '{}', now() + %s::interval)",
         [prefijo, clave, caduca],
     )
     malas = [c for c in comprobar() if not c.ok]

@@ -176,7 +176,8 @@ class TestPreferenciasAplicadas:
 def test_the_label_made_by_sql_is_the_one_of_the_policy(bd: str, ids: list[str]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {metricas.ETIQUETA} FROM unnest(%s::text[]) WITH ORDINALITY AS h (sujeto_id, n) ORDER BY n",
+            f"SELECT {metricas.ETIQUETA} FROM unnest(%s::text[]) WITH ORDINALITY AS h (sujeto_id, n)"
+            " ORDER BY n",
             [ids],
         )
         assert [f[0] for f in cursor.fetchall()] == [espacio("clientes", i)[1] for i in ids]

@@ -1,4 +1,4 @@
-"""``preparar``: idempotent, callable from anywhere, refusing what would lose data, least privilege for each role."""
+"""``preparar``: idempotent, callable from anywhere, losing nothing, least privilege for each role."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from django.db import connections, transaction
 from memoria.almacen import DimensionDistinta, abrir_almacen, embeddings_configurados
 from memoria.embeddings import ModeloEmbeddings
 from memoria.models import Documento, Ejecucion, Hilo
+from memoria.permisos import PreparacionImposible
 from memoria.politica import Escritor, espacio
-from memoria.preparacion import PreparacionImposible, preparar
+from memoria.preparacion import preparar
 from tests.memoria.procesos import (
     RAIZ,
     arrancar,
@@ -68,7 +69,8 @@ _RETRATO = {
     "migraciones": "SELECT app, name FROM public.django_migrations ORDER BY 1, 2",
     "grupos": "SELECT g.name, p.permission_id FROM auth_group g JOIN auth_group_permissions p"
     " ON p.group_id = g.id ORDER BY 1, 2",
-    "roles": "SELECT oid, rolname, rolpassword, rolsuper FROM pg_authid WHERE rolname LIKE 'memoria%' ORDER BY 1",
+    "roles": "SELECT oid, rolname, rolpassword, rolsuper FROM pg_authid"
+    " WHERE rolname LIKE 'memoria%' ORDER BY 1",
 }
 
 
@@ -165,7 +167,8 @@ class TestRepetir:
         )
         preparar(embeddings_configurados())
         fila = propietario.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = 'langgraph.store_vectors_prefix_idx'::regclass"
+            "SELECT indisvalid FROM pg_index"
+            " WHERE indexrelid = 'langgraph.store_vectors_prefix_idx'::regclass"
         ).fetchone()
         assert fila == (True,)
 
@@ -224,7 +227,7 @@ class TestNegarse:
         propietario.execute("INSERT INTO langgraph.store_migrations VALUES (99)")
         antes = retrato(propietario)
         try:
-            with pytest.raises(CommandError, match="versión 99 en store_migrations.*actualice") as error:
+            with pytest.raises(CommandError, match=r"versión 99 en store_migrations.*actualice") as error:
                 call_command("preparar", stdout=io.StringIO())
             assert error.value.returncode == 5
             assert retrato(propietario) == antes
@@ -364,7 +367,8 @@ def test_each_role_may_what_it_needs_and_no_more(
 ) -> None:
     propietario.execute(
         """
-        INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.S1', 'k', '{}'), ('proveedores.S1', 'k', '{}');
+        INSERT INTO langgraph.store (prefix, key, value)
+            VALUES ('clientes.S1', 'k', '{}'), ('proveedores.S1', 'k', '{}');
         INSERT INTO public.hilos (thread_id, espacio, sujeto_id) VALUES ('S', 'clientes', 'S1');
         """
     )
@@ -404,8 +408,10 @@ def test_the_public_has_nothing_in_the_closed_schema(propietario: psycopg.Connec
     propietario.execute("CREATE ROLE cualquiera LOGIN")
     info = psycopg.conninfo.conninfo_to_dict(os.environ["DATABASE_URL_OWNER"])
     try:
-        with psycopg.connect(host=info["host"], dbname=info["dbname"], user="cualquiera") as conexion:
-            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="langgraph"):
-                conexion.execute("SELECT FROM langgraph.store")
+        with (
+            psycopg.connect(host=info["host"], dbname=info["dbname"], user="cualquiera") as conexion,
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="langgraph"),
+        ):
+            conexion.execute("SELECT FROM langgraph.store")
     finally:
         propietario.execute("DROP ROLE cualquiera")

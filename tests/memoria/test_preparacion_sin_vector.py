@@ -52,6 +52,7 @@ def servidor15() -> Iterator[str]:
     usuario = None
     if os.geteuid() == 0:
         usuario = next((u for u in ("postgres", "nobody") if _existe_usuario(u)), None)
+        assert usuario, "no hay un usuario sin privilegios con el que arrancar PostgreSQL"
         shutil.chown(carpeta, usuario)
     opciones = f"-k {carpeta} -c listen_addresses='' -c fsync=off"
     try:
@@ -130,7 +131,7 @@ def test_preparar_says_who_must_create_the_extension(preparada: Proceso) -> None
 
 def test_the_roles_it_made_have_the_password_of_their_url(preparada: Proceso, servidor15: str) -> None:
     with psycopg.connect(host=servidor15, user="postgres", dbname="postgres") as admin:
-        claves = dict(
+        claves: dict[str, str | None] = dict(
             admin.execute(
                 "SELECT rolname, rolpassword FROM pg_authid WHERE rolname LIKE 'memoria%'"
             ).fetchall()
@@ -139,7 +140,7 @@ def test_the_roles_it_made_have_the_password_of_their_url(preparada: Proceso, se
             "SELECT bool_or(rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls) FROM pg_roles"
             " WHERE rolname LIKE 'memoria%'"
         ).fetchone()
-    assert claves["memoria_agentes"].startswith("SCRAM-SHA-256$")
+    assert str(claves["memoria_agentes"]).startswith("SCRAM-SHA-256$")
     assert claves["memoria_web"] is None
     assert atributos == (False,)
 
@@ -176,7 +177,9 @@ def test_preferences_are_written_read_and_erased(
         assert "sin búsqueda por significado" in caplog.text
         for sujeto in ("C1", "C10"):
             almacen.put(espacio("clientes", sujeto), clave, documento)
-        assert almacen.get(espacio("clientes", "C1"), clave).value == documento
+        leido = almacen.get(espacio("clientes", "C1"), clave)
+        assert leido is not None
+        assert leido.value == documento
         assert [i.key for i in almacen.search(espacio("clientes", "C1"))] == [clave]
         with psycopg.connect(urls["DATABASE_URL"], autocommit=True) as web:
             cuenta = "SELECT * FROM langgraph.contar_sujeto('clientes.C1')"
@@ -192,7 +195,9 @@ def test_a_notice_is_put_and_read(preparada: Proceso, urls: dict[str, str]) -> N
     nombre = espacio("proveedores", "P1")
     with abrir_almacen(urls["DATABASE_URL"], escritor=Escritor.COMPRAS, min_size=1) as almacen:
         almacen.put(nombre, "a", AVISO)
-        assert almacen.get(nombre, "a").value == AVISO
+        leido = almacen.get(nombre, "a")
+        assert leido is not None
+        assert leido.value == AVISO
         assert [i.key for i in almacen.search(nombre)] == ["a"]
         # By its words, since not by its meaning.
         assert [i.key for i in buscar_avisos(almacen, "P1", "inventario")] == ["a"]

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -32,8 +33,8 @@ DOCUMENTOS = st.lists(
 )
 
 
-def sembrar(conexion: psycopg.Connection, documentos: list[tuple[str, float | None]]) -> None:
-    """One document per entry; ``key`` is its position. An offset of 0 expires at the transaction's own now()."""
+def sembrar(conexion: psycopg.Connection, documentos: Sequence[tuple[str, float | None]]) -> None:
+    """One document per entry; ``key`` is its position. Offset 0 expires at the transaction's now()."""
     with conexion.cursor() as cursor:
         cursor.executemany(
             """
@@ -48,10 +49,6 @@ def claves(conexion: psycopg.Connection) -> set[int]:
     return {int(f[0]) for f in conexion.execute("SELECT key FROM langgraph.store")}
 
 
-class Volver(Exception):  # noqa: N818  # not an error: it only rolls back
-    pass
-
-
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documentos=DOCUMENTOS, lote=st.integers(1, 12))
 def test_exactly_the_expired_go(
@@ -59,9 +56,9 @@ def test_exactly_the_expired_go(
 ) -> None:
     caducados = {i for i, (_, s) in enumerate(documentos) if s is not None and s <= 0}
     borrados: Counter[str] = Counter()
-    with pytest.raises(Volver), propietario.transaction():
-        sembrar(propietario, list(documentos))
-        previstos = dict(
+    with propietario.transaction(force_rollback=True):
+        sembrar(propietario, documentos)
+        previstos: dict[str, int] = dict(
             propietario.execute("SELECT * FROM langgraph.barrer_lote(%s, true)", [lote]).fetchall()
         )
         while nuevo := propietario.execute("SELECT * FROM langgraph.barrer_lote(%s)", [lote]).fetchall():
@@ -70,15 +67,13 @@ def test_exactly_the_expired_go(
         assert claves(propietario) == set(range(len(documentos))) - caducados
         assert borrados == Counter(documentos[i][0] for i in caducados)
         assert previstos == borrados
-        raise Volver
 
 
 def test_the_edge_is_the_instant_itself(propietario: psycopg.Connection) -> None:
-    with pytest.raises(Volver), propietario.transaction():
+    with propietario.transaction(force_rollback=True):
         sembrar(propietario, [("clientes", s) for s in (-1, -1e-6, 0, 1e-6, 1, None)])
         propietario.execute("SELECT * FROM langgraph.barrer_lote(100)")
         assert claves(propietario) == {3, 4, 5}
-        raise Volver
 
 
 def test_what_expires_in_a_moment_stays(propietario: psycopg.Connection) -> None:
@@ -180,10 +175,9 @@ class TestALaVez:
     ) -> None:
         sembrar(propietario, [("clientes", -1)] * 3)
         uno = como("memoria_web")
-        with pytest.raises(Volver), uno.transaction():
+        with uno.transaction(force_rollback=True):
             uno.execute("SELECT * FROM langgraph.barrer_lote(2)")
             assert barrer(lote=10, plazo=Plazo(), simular=False)["borrados"] == 1
-            raise Volver
         assert len(claves(propietario)) == 2
         assert barrer(lote=10, plazo=Plazo(), simular=False)["borrados"] == 2
 

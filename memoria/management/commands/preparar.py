@@ -11,7 +11,9 @@ from memoria.preparacion import preparar
 
 
 class Command(ComandoMemoria):
-    help = gettext_lazy("Crea o actualiza las tablas, los roles, los índices y los permisos. Se puede repetir.")
+    help = gettext_lazy(  # type: ignore[assignment]  # read when shown
+        "Crea o actualiza las tablas, los roles, los índices y los permisos. Se puede repetir."
+    )
     base_de_datos = "owner"
     antes_de_preparar = True
 
