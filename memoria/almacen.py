@@ -29,7 +29,12 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 from langgraph.store.postgres import PostgresStore
-from langgraph.store.postgres.base import PLACEHOLDER, PostgresIndexConfig
+from langgraph.store.postgres.base import (
+    PLACEHOLDER,
+    PostgresIndexConfig,
+    _decode_ns_bytes,
+    _row_to_search_item,
+)
 from psycopg import Cursor
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import DictRow
@@ -174,13 +179,18 @@ class AlmacenMemoria(PostgresStore):
         for i, op in enumerate(ops):
             validate_op_namespace(op)
             por_tipo[type(op)].append((i, op))
+        fichas = [(i, op) for i, op in por_tipo[SearchOp] if self._es_ficha(op)]
         # Embedding may be a call to an endpoint: it is done before a connection is taken.
-        busquedas = self._vectores_de_consulta(por_tipo[SearchOp])
+        busquedas = self._vectores_de_consulta(
+            [(i, op) for i, op in por_tipo[SearchOp] if not self._es_ficha(op)]
+        )
         self._vectores_de_documentos(list(puestas.values()))
         resultados: list[Result] = [None] * len(ops)
         with self._cursor() as cursor:
             if por_tipo[GetOp]:
                 self._batch_get_ops(por_tipo[GetOp], resultados, cursor)
+            for indice, op in fichas:
+                resultados[indice] = _leer_ficha(op, cursor)
             for consulta, parametros, indice in busquedas:
                 cursor.execute(consulta, parametros)
                 resultados[indice] = _filas_a_items(cursor)
@@ -203,6 +213,15 @@ class AlmacenMemoria(PostgresStore):
             sql, parametros = _LEER_CLAVES, (".".join(namespace), [clave for _, clave in items])
             consultas.append((_renovando(sql) if renovar else sql, parametros, namespace, items))
         return consultas
+
+    def _es_ficha(self, op: SearchOp) -> bool:
+        """Whether it asks for all of one subject's documents, the read that comes before every model call."""
+        return (
+            len(op.namespace_prefix) == 2
+            and op.namespace_prefix[0] in ESPACIOS
+            and not op.filter
+            and not (op.query and self.modelo)
+        )
 
     def _vectores_de_consulta(
         self, search_ops: Sequence[tuple[int, SearchOp]]
@@ -292,12 +311,42 @@ class _Puesta(NamedTuple):
 
 
 def _filas_a_items(cursor: Cursor[DictRow]) -> Any:
-    from langgraph.store.postgres.base import _decode_ns_bytes, _row_to_search_item
-
     return [_row_to_search_item(_decode_ns_bytes(f["prefix"]), cast(Any, f)) for f in cursor.fetchall()]
 
 
+def _leer_ficha(op: SearchOp, cursor: Cursor[DictRow]) -> Any:
+    """One subject's documents; renewed in a second statement, on the one read a day that has to."""
+    prefijo = ".".join(op.namespace_prefix)
+    cursor.execute(_LEER_FICHA, (prefijo, op.limit, op.offset))
+    filas = cursor.fetchall()
+    if op.refresh_ttl and ESPACIOS[op.namespace_prefix[0]].renueva_al_leer:
+        renovables = [f["key"] for f in filas if f["renovable"]]
+        if renovables:
+            cursor.execute(_RENOVAR_FICHA, (prefijo, renovables))
+    return [_row_to_search_item(tuple(op.namespace_prefix), cast(Any, f)) for f in filas]
+
+
 _VIGENTE = "(s.expires_at IS NULL OR s.expires_at > now())"
+_RENOVABLE = (
+    "s.expires_at > now() AND s.expires_at < now() + "
+    f"make_interval(mins => s.ttl_minutes - {politica.RENOVACION_PEREZOSA_MINUTOS})"
+)
+
+# The stock search also looks for what is deeper than the subject (LIKE), where the policy lets nothing be.
+# Its pattern keeps PostgreSQL from reusing a plan, and planning takes longer than reading.
+_LEER_FICHA = f"""
+SELECT s.key, s.value, s.created_at, s.updated_at, ({_RENOVABLE}) AS renovable
+FROM store s
+WHERE s.prefix = %s AND {_VIGENTE}
+ORDER BY s.updated_at DESC
+LIMIT %s OFFSET %s
+"""
+
+_RENOVAR_FICHA = f"""
+UPDATE store s
+SET expires_at = now() + make_interval(mins => s.ttl_minutes)
+WHERE s.prefix = %s AND s.key = ANY(%s) AND {_RENOVABLE}
+"""
 
 _LEER_CLAVES = f"""
 SELECT s.prefix, s.key, s.value, s.created_at, s.updated_at
@@ -305,7 +354,7 @@ FROM store s
 WHERE s.prefix = %s AND s.key = ANY(%s) AND {_VIGENTE}
 """
 
-_RENOVABLES = " OR ".join(f"s.prefix LIKE '{e.nombre}.%%'" for e in ESPACIOS.values() if e.renueva_al_leer)
+_RENUEVAN = " OR ".join(f"s.prefix LIKE '{e.nombre}.%%'" for e in ESPACIOS.values() if e.renueva_al_leer)
 
 
 def _renovando(sql: str) -> str:
@@ -320,9 +369,7 @@ renovados AS (
     UPDATE store s
     SET expires_at = now() + make_interval(mins => s.ttl_minutes)
     FROM leidos l
-    WHERE s.prefix = l.prefix AND s.key = l.key AND ({_RENOVABLES})
-      AND s.expires_at > now()
-      AND s.expires_at < now() + make_interval(mins => s.ttl_minutes - {politica.RENOVACION_PEREZOSA_MINUTOS})
+    WHERE s.prefix = l.prefix AND s.key = l.key AND ({_RENUEVAN}) AND {_RENOVABLE}
 )
 SELECT * FROM leidos
 """
