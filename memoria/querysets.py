@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NoReturn, TypeVar
 
 from django.db import models
-from django.db.models import Count, F, Func, Max, Q, Value
-from django.db.models.functions import Now
+from django.db.models import Count, F, Func, Max, Q, Sum, Value
+from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext as _
 
 from memoria import politica
@@ -51,8 +51,8 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
 
     def del_espacio(self, nombre: str) -> DocumentoQuerySet[M]:
         """The documents of every subject of a root namespace."""
-        # A range on text_pattern_ops instead of LIKE: the label separator is "." and its successor is "/".
-        return self.filter(prefix__gte=f"{nombre}.", prefix__lt=f"{nombre}/")
+        # LIKE and not a range: where "." sorts before "/" is up to the collation of the database.
+        return self.filter(prefix__startswith=f"{nombre}.")
 
     def vigentes(self) -> DocumentoQuerySet[M]:
         """What an agent would read: not expired."""
@@ -70,12 +70,18 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
             actualizado=Max("updated_at"),
         )
 
-    def por_espacio(self) -> dict[str, tuple[int, int]]:
-        """``{root: (documents, subjects)}`` for every root namespace present."""
+    def recuento(self) -> tuple[int, int]:
+        """``(documents, subjects)``."""
+        # Grouped first: counting distinct prefixes sorts every row, and this reads the index alone.
+        por_sujeto = self.values("prefix").annotate(n=Count("*"))
+        total = por_sujeto.aggregate(documentos=Coalesce(Sum("n"), 0), sujetos=Count("prefix"))
+        return total["documentos"], total["sujetos"]
+
+    def fuera_de_la_politica(self) -> dict[str, int]:
+        """``{root: documents}`` of the namespaces nobody declared."""
         raiz = Func(F("prefix"), Value("."), Value(1), function="split_part", output_field=models.TextField())
-        filas = (
-            self.annotate(raiz=raiz)
-            .values("raiz")
-            .annotate(documentos=Count("*"), sujetos=Count("prefix", distinct=True))
+        declarados = Q(
+            *(("prefix__startswith", f"{nombre}.") for nombre in politica.ESPACIOS), _connector=Q.OR
         )
-        return {f["raiz"]: (f["documentos"], f["sujetos"]) for f in filas.order_by("raiz")}
+        filas = self.exclude(declarados).annotate(raiz=raiz).values_list("raiz").annotate(n=Count("*"))
+        return dict(filas.order_by("raiz"))
