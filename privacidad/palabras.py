@@ -37,8 +37,10 @@ def plazo(solicitud: Solicitud) -> Etiqueta:
 DIAS_DE_AVISO = 7
 
 
-def estado(solicitud: Solicitud) -> Etiqueta:
-    """The state of a request. Half done is a warning, never a success."""
+def estado(solicitud: Solicitud, *, borro: bool) -> Etiqueta:
+    """The state of a request. Half done, or done with nothing to erase, is never shown as a success."""
+    if solicitud.estado == Estado.COMPLETADA and not borro:
+        return Etiqueta(_("Completada, sin datos localizados"), "aviso")
     return Etiqueta(str(Estado(solicitud.estado).label), _TONOS.get(solicitud.estado, "neutra"))
 
 

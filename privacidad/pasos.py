@@ -43,6 +43,7 @@ class Accion:
         return self.formulario
 
 
+#: In the order they are offered: a second review comes after the approval it may lead to.
 ACCIONES: tuple[Accion, ...] = (
     Accion(
         "identificar",
@@ -55,16 +56,6 @@ ACCIONES: tuple[Accion, ...] = (
         IdentificarForm,
     ),
     Accion(
-        "revisar",
-        Estado.REVISADA,
-        "tramitar_solicitud",
-        _("Revisar qué hay"),
-        _("Contar lo que hay"),
-        _("Revisión hecha: estos son los datos que se borrarían."),
-        servicios.revisar,
-        explicacion=_("Cuenta lo que hay de esta persona en cada sitio. No borra nada."),
-    ),
-    Accion(
         "aprobar",
         Estado.APROBADA,
         "aprobar_solicitud",
@@ -73,6 +64,16 @@ ACCIONES: tuple[Accion, ...] = (
         _("Solicitud aprobada."),
         servicios.aprobar,
         explicacion=_("La aprueba una persona distinta de la que la recibió."),
+    ),
+    Accion(
+        "revisar",
+        Estado.REVISADA,
+        "tramitar_solicitud",
+        _("Revisar qué hay"),
+        _("Contar lo que hay"),
+        _("Revisión hecha: estos son los datos que se borrarían."),
+        servicios.revisar,
+        explicacion=_("Cuenta lo que hay de esta persona en cada sitio. No borra nada."),
     ),
     Accion(
         "ejecutar",

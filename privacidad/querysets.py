@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from django.db import models
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Value, When
 
 from privacidad import estados
 from privacidad.errores import RegistroSoloAnexar
@@ -34,6 +34,16 @@ class SolicitudQuerySet(models.QuerySet["Solicitud"]):
         cerrada = Case(When(estado__in=estados.CERRADAS, then=Value(1)), default=Value(0))
         vence_si_abierta = Case(When(estado__in=estados.ABIERTAS, then=F("vence")))
         return self.order_by(cerrada, vence_si_abierta, F("cerrada").desc(nulls_last=True), "pk")
+
+    def con_resultado(self) -> models.QuerySet[Any]:
+        """With one more attribute, ``borro``: whether some evidence says that something was erased."""
+        from privacidad.models import Evidencia
+
+        return self.annotate(
+            borro=Exists(
+                Evidencia.objects.filter(solicitud=OuterRef("pk"), resultado=Evidencia.Resultado.BORRADO)
+            )
+        )
 
 
 class SoloAnexarQuerySet(models.QuerySet[M]):

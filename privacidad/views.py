@@ -43,7 +43,7 @@ def solicitudes(request: HttpRequest) -> HttpResponse:
         elegidas = todas.filter(estado=filtro)
     else:
         raise Http404
-    pagina = Paginator(elegidas.defer("sujeto_id", "identificadores"), POR_PAGINA).get_page(
+    pagina = Paginator(elegidas.con_resultado().defer("sujeto_id", "identificadores"), POR_PAGINA).get_page(
         request.GET.get("pagina")
     )
     return render(
@@ -57,7 +57,7 @@ def solicitudes(request: HttpRequest) -> HttpResponse:
             "filas": [
                 {
                     "solicitud": s,
-                    "estado": palabras.estado(s),
+                    "estado": palabras.estado(s, borro=s.borro),
                     "plazo": palabras.plazo(s),
                     "espacio": nombre_de_espacio(s.espacio),
                 }
@@ -136,6 +136,7 @@ def _pagina(
     status: int = 200,
 ) -> HttpResponse:
     usuario = _usuario(request)
+    evidencias = list(objeto.evidencias.all())
     ofrecidas = [
         _ofrecer(a, objeto, usuario, enviados or {}) for a in ACCIONES if a.disponible(objeto, usuario)
     ]
@@ -145,7 +146,7 @@ def _pagina(
         {
             "title": objeto.referencia,
             "solicitud": objeto,
-            "estado": palabras.estado(objeto),
+            "estado": palabras.estado(objeto, borro=any(not e.sin_datos for e in evidencias)),
             "plazo": palabras.plazo(objeto),
             "espacio": nombre_de_espacio(objeto.espacio),
             # The id in clear is for who handles the request; who only runs it needs the reference alone.
@@ -154,7 +155,7 @@ def _pagina(
             "excepcion": objeto.excepcion_motivo,
             "previa": palabras.lineas_previas(objeto.vista_previa),
             "hay": palabras.resumen_de_datos(objeto.vista_previa),
-            "evidencias": [(e, palabras.lineas(e)) for e in objeto.evidencias.all()],
+            "evidencias": [(e, palabras.lineas(e)) for e in evidencias],
             "siguientes": [o for o in ofrecidas if not o["accion"].aparta],
             "apartes": [o for o in ofrecidas if o["accion"].aparta],
         },

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
 
 from memoria.models import Documento, Hilo
 from privacidad import destinos, servicios, supresion
@@ -213,6 +215,33 @@ def test_ejecutar_dos_veces_se_rechaza_con_una_frase(hasta: Callable[..., Any]) 
     assert solicitud.evidencias.count() == 1
 
 
+def test_dos_ejecuciones_a_la_vez_dejan_una_evidencia(
+    hasta: Callable[..., Any], preferencia: Callable[..., None]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    a_la_vez = threading.Barrier(2)
+    salida: list[str] = []
+
+    def ejecutar() -> None:
+        try:
+            a_la_vez.wait(10)
+            servicios.ejecutar(solicitud=Solicitud.objects.get(pk=solicitud.pk))
+            salida.append("hecha")
+        except TransicionNoPermitida:
+            salida.append("ya estaba")
+        finally:
+            connection.close()
+
+    hilos = [threading.Thread(target=ejecutar) for _ in range(2)]
+    for hilo in hilos:
+        hilo.start()
+    for hilo in hilos:
+        hilo.join(30)
+    assert sorted(salida) == ["hecha", "ya estaba"]
+    assert Evidencia.objects.get().destinos["memoria"]["borrados"]["documentos"] == 1
+
+
 def test_una_escritura_que_entra_a_mitad_lo_deshace_todo(
     hasta: Callable[..., Any],
     preferencia: Callable[..., None],
@@ -293,12 +322,13 @@ def test_matar_el_proceso_entre_el_borrado_y_la_confirmacion(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _esperar_bloqueo(propietario)
+        sesion = _esperar_bloqueo(propietario)
         if orden == "kill -9":
             proceso.send_signal(signal.SIGKILL)
             proceso.communicate(timeout=30)
-            # The server notices only when it next looks at the socket: make it look.
-            propietario.execute(_CERRAR_BLOQUEADAS)
+    if orden == "kill -9":
+        # Free again, the server's session finishes its statement and finds that nobody is there to commit.
+        _esperar_fin(propietario, sesion)
     salida = proceso.returncode if orden == "kill -9" else proceso.wait(timeout=60)
 
     solicitud.refresh_from_db()
@@ -317,12 +347,21 @@ def test_matar_el_proceso_entre_el_borrado_y_la_confirmacion(
     assert not Hilo.objects.exists()
 
 
-def _esperar_bloqueo(propietario: Any) -> None:
+def _esperar_bloqueo(propietario: Any) -> int:
+    """The session that has deleted everything and waits to write its evidence."""
     for _ in range(300):
-        if propietario.execute(f"SELECT count(*) FROM ({_BLOQUEADAS}) b").fetchone()[0]:
-            return
+        if fila := propietario.execute(_BLOQUEADAS).fetchone():
+            return int(fila[0])
         time.sleep(0.1)
     raise AssertionError("the run never came to wait for the lock")
+
+
+def _esperar_fin(propietario: Any, sesion: int) -> None:
+    for _ in range(300):
+        if not propietario.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [sesion]).fetchone():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the session of the killed process is still there")
 
 
 _BLOQUEADAS = """
@@ -330,7 +369,6 @@ SELECT pid FROM pg_stat_activity
 WHERE usename = 'memoria_web' AND wait_event_type = 'Lock'
   AND query ILIKE 'INSERT INTO "privacidad_evidencia"%'
 """
-_CERRAR_BLOQUEADAS = f"SELECT pg_terminate_backend(pid, 5000) FROM ({_BLOQUEADAS}) b"
 
 
 def test_todos_los_errores_tienen_una_base() -> None:

@@ -123,6 +123,9 @@ def test_sin_datos_localizados_no_se_muestra_como_borrado(
     assert "Sin datos localizados." in pagina
     assert "no queda nada" not in pagina
     assert ">Borrado<" not in pagina
+    for url in (completada.get_absolute_url(), f"{LISTA}?estado=completada"):
+        assert "etiqueta--bien" not in texto(cliente.get(url))
+        assert "Completada, sin datos localizados" in texto(cliente.get(url))
 
 
 def test_la_excepcion_se_ve_en_la_pagina(
@@ -262,8 +265,9 @@ def test_el_plazo_se_dice_con_palabras(dias: int, frase: str, tono: str) -> None
 
 
 def test_parcial_nunca_parece_hecha() -> None:
-    assert palabras.estado(Solicitud(estado=Estado.PARCIAL)) == ("Parcial", "aviso")
-    assert palabras.estado(Solicitud(estado=Estado.COMPLETADA)) == ("Completada", "bien")
+    for borro in (True, False):
+        assert palabras.estado(Solicitud(estado=Estado.PARCIAL), borro=borro) == ("Parcial", "aviso")
+    assert palabras.estado(Solicitud(estado=Estado.COMPLETADA), borro=True) == ("Completada", "bien")
 
 
 def test_las_consultas_de_la_cola_no_crecen_con_las_filas(
