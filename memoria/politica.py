@@ -278,15 +278,17 @@ def comprobar_escritura(
 
     Raises :class:`PoliticaIncumplida`.
     """
-    nombre, _ = sujeto(namespace)
+    nombre, identificador = sujeto(namespace)
     definicion = ESPACIOS[nombre]
     if len(namespace[1]) > LARGO_MAXIMO_ETIQUETA:
         raise PoliticaIncumplida(
             f"El identificador del sujeto en «{nombre}» pasa de {LARGO_MAXIMO_ETIQUETA} caracteres: "
             "use el identificador del sistema de origen, no un texto."
         )
-    if _CONTROL.search(namespace[1]):
-        raise PoliticaIncumplida(f"El identificador del sujeto en «{nombre}» tiene caracteres no válidos.")
+    if _CONTROL.search(identificador):
+        raise PoliticaIncumplida(
+            f"El identificador del sujeto en «{nombre}» tiene caracteres de control: no puede ser de nadie."
+        )
     if escritor is not definicion.escritor:
         raise PoliticaIncumplida(escritor_equivocado(definicion))
     comprobar_documento(definicion, clave, documento)

@@ -178,5 +178,14 @@ def test_an_id_that_is_really_a_text_is_refused() -> None:
         )
 
 
+@pytest.mark.parametrize("identificador", ["C\x009", "C\n9\x1b", "\x7f"])
+def test_nothing_is_written_for_an_id_nobody_can_have(identificador: str) -> None:
+    """It has a label, as every id, but neither the registry nor a request could name it to erase it."""
+    with pytest.raises(PoliticaIncumplida, match="control"):
+        politica.comprobar_escritura(
+            espacio("clientes", identificador), "pref-recogida", PREFERENCIA, None, Escritor.AGENTE
+        )
+
+
 def test_the_kinds_are_strings_a_document_can_hold() -> None:
     assert TipoPreferencia("recogida") == "recogida"
