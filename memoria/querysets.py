@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, TypeVar
 
 from django.db import models
-from django.db.models import Count, F, Func, Max, Q, Sum, Value
+from django.db.models import Count, F, Func, Q, Sum, Value
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext as _
 
@@ -61,14 +61,6 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
     def caducados(self) -> DocumentoQuerySet[M]:
         """Expired and not swept yet: no agent reads them."""
         return self.filter(expires_at__lte=Now())
-
-    def por_sujeto(self) -> models.QuerySet[Any, dict[str, Any]]:
-        """One row per subject: ``prefix``, ``documentos``, ``caducados`` among them, ``actualizado`` last."""
-        return self.values("prefix").annotate(
-            documentos=Count("*"),
-            caducados=Count("expires_at", filter=Q(expires_at__lte=Now())),
-            actualizado=Max("updated_at"),
-        )
 
     def recuento(self) -> tuple[int, int]:
         """``(documents, subjects)``."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
+
+from django.db import connection
 
 from memoria import politica
-from memoria.models import Documento
 
 ENTRADAS_POR_PAGINA = 50
 
@@ -40,15 +41,10 @@ class Pagina:
 
 def pagina_de_sujetos(nombre: str, *, despues: str | None = None, antes: str | None = None) -> Pagina:
     """The page that follows the mark ``despues``, or the one that ends before ``antes``; else the first."""
-    consulta = Documento.objects.del_espacio(nombre).por_sujeto()
     hacia_atras = antes is not None and despues is None
-    if hacia_atras:
-        consulta = consulta.filter(prefix__lt=f"{nombre}.{antes}").order_by("-prefix")
-    else:
-        consulta = consulta.order_by("prefix")
-        if despues is not None:
-            consulta = consulta.filter(prefix__gt=f"{nombre}.{despues}")
-    filas: list[dict[str, Any]] = list(consulta[: ENTRADAS_POR_PAGINA + 1])
+    filas = (
+        _filas(nombre, antes or "", _HACIA_ATRAS) if hacia_atras else _filas(nombre, despues or "", _ADELANTE)
+    )
     hay_mas = len(filas) > ENTRADAS_POR_PAGINA
     filas = filas[:ENTRADAS_POR_PAGINA]
     if hacia_atras:
@@ -62,13 +58,41 @@ def pagina_de_sujetos(nombre: str, *, despues: str | None = None, antes: str | N
     )
 
 
-def _entrada(fila: dict[str, Any]) -> Entrada:
+class _Fila(NamedTuple):
+    prefix: str
+    documentos: int
+    caducados: int
+    actualizado: datetime
+
+
+def _filas(nombre: str, marca: str, consulta: str) -> list[_Fila]:
+    with connection.cursor() as cursor:
+        cursor.execute(consulta, [f"{nombre}.%", f"{nombre}.{marca}", ENTRADAS_POR_PAGINA + 1])
+        return [_Fila(*f) for f in cursor.fetchall()]
+
+
+# Byte by byte (the operators with tildes), whatever the collation of the database: it is the order of
+# LangGraph's own index of prefixes, the one that also knows where a namespace ends. The ORM cannot order by
+# it, and in any other order the last page of a namespace would read all the namespaces that follow.
+_POR_SUJETO = """
+SELECT prefix, count(*), count(*) FILTER (WHERE expires_at <= now()), max(updated_at)
+FROM langgraph.store
+WHERE prefix LIKE %s AND prefix {compara} %s
+GROUP BY prefix
+ORDER BY prefix USING {ordena}
+LIMIT %s
+"""
+_ADELANTE = _POR_SUJETO.format(compara="~>~", ordena="~<~")
+_HACIA_ATRAS = _POR_SUJETO.format(compara="~<~", ordena="~>~")
+
+
+def _entrada(fila: _Fila) -> Entrada:
     try:
-        sujeto_id = politica.sujeto(fila["prefix"])[1]
+        sujeto_id = politica.sujeto(fila.prefix)[1]
     except politica.PoliticaIncumplida:
         sujeto_id = None
-    return Entrada(fila["prefix"], sujeto_id, fila["documentos"], fila["caducados"], fila["actualizado"])
+    return Entrada(fila.prefix, sujeto_id, fila.documentos, fila.caducados, fila.actualizado)
 
 
-def _marca(fila: dict[str, Any]) -> str:
-    return str(fila["prefix"]).partition(".")[2]
+def _marca(fila: _Fila) -> str:
+    return fila.prefix.partition(".")[2]

@@ -76,9 +76,8 @@ def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
 
 
 def _espacios() -> Iterable[Tarjeta]:
-    recuento = Documento.objects.por_espacio()
     for nombre in ESPACIOS:
-        documentos, sujetos = recuento.get(nombre, (0, 0))
+        documentos, sujetos = Documento.objects.del_espacio(nombre).recuento()
         yield Tarjeta(
             titulo=_("Memoria: %(espacio)s") % {"espacio": nombre_de_espacio(nombre)},
             cifra=documentos,

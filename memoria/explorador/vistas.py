@@ -7,7 +7,7 @@ renews anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -34,20 +34,8 @@ def _de_consulta(vista: V) -> V:
 @_de_consulta
 def espacios(request: HttpRequest) -> HttpResponse:
     """The root namespaces, with what each holds."""
-    todos, caducados = Documento.objects.por_espacio(), Documento.objects.caducados().por_espacio()
-    filas = [
-        {
-            "nombre": nombre,
-            "titulo": nombre_de_espacio(nombre),
-            "vida_dias": regla.vida_minutos // politica.MINUTOS_POR_DIA,
-            "renueva": regla.renueva_al_leer,
-            "documentos": todos.get(nombre, (0, 0))[0],
-            "sujetos": todos.get(nombre, (0, 0))[1],
-            "caducados": caducados.get(nombre, (0, 0))[0],
-        }
-        for nombre, regla in politica.ESPACIOS.items()
-    ]
-    fuera = [(raiz, n) for raiz, (n, _s) in todos.items() if raiz not in politica.ESPACIOS]
+    filas = [_resumen(regla) for regla in politica.ESPACIOS.values()]
+    fuera = Documento.objects.fuera_de_la_politica().items()
     return render(
         request,
         "memoria/explorador/espacios.html",
@@ -90,6 +78,20 @@ def ficha(request: HttpRequest, nombre: str, sujeto_id: str) -> HttpResponse:
             "url_avisos": _url_avisos(request, nombre),
         },
     )
+
+
+def _resumen(regla: politica.Espacio) -> dict[str, Any]:
+    propios = Documento.objects.del_espacio(regla.nombre)
+    documentos, sujetos = propios.recuento()
+    return {
+        "nombre": regla.nombre,
+        "titulo": nombre_de_espacio(regla.nombre),
+        "vida_dias": regla.vida_minutos // politica.MINUTOS_POR_DIA,
+        "renueva": regla.renueva_al_leer,
+        "documentos": documentos,
+        "sujetos": sujetos,
+        "caducados": propios.caducados().count(),
+    }
 
 
 def _hay_algo(request: HttpRequest, nombre: str, sujeto_id: str) -> bool:
