@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ CALIDAD = "calidad"
 
 def main(argumentos: Sequence[str] | None = None) -> None:
     opciones = _opciones(argumentos)
+    # So that the server stops and its folder goes also when the run is told to stop.
+    signal.signal(signal.SIGTERM, lambda senal, marco: sys.exit(128 + senal))
     empezado = time.monotonic()
     lineas: list[arnes.Linea] = []
     informe = None

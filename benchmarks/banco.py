@@ -8,6 +8,7 @@ one of the two.
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import shutil
@@ -249,7 +250,9 @@ def abrir_banco(modelo: ModeloEmbeddings, tamanos: Tamanos = PEQUENOS) -> Iterat
                 stock.setup()
             yield banco
     finally:
-        get_server(carpeta / "pg").cleanup()
+        embebido = get_server(carpeta / "pg")
+        embebido.cleanup()
+        atexit.unregister(embebido._cleanup)  # it would make the folder again, for its lock
         shutil.rmtree(carpeta, ignore_errors=True)
 
 

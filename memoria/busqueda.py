@@ -13,7 +13,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, SearchItem
 
 from memoria import politica
-from memoria.almacen import AlmacenMemoria
+from memoria.almacen import AlmacenMemoria, en_texto
 from memoria.embeddings import EmbeddingsNoDisponibles
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def buscar_avisos(
     vector = _vector(almacen, consulta)
     if vector is None:
         return [_item(namespace, fila) for fila in almacen.consultar(_TEXTO_COMPLETO, parametros)]
-    filas = almacen.consultar(_HIBRIDO, {**parametros, "vector": vector})
+    filas = almacen.consultar(_HIBRIDO, {**parametros, "vector": en_texto(vector)})
     umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
     hay_respuesta = any(f["con_termino"] or f["similitud"] >= umbral for f in filas)
     return [_item(namespace, fila) for fila in filas] if hay_respuesta else []
