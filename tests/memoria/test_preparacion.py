@@ -298,7 +298,7 @@ class TestDuenoSinPrivilegios:
     ) -> None:
         urls = base_nueva("cnpg", dueno="duena_cnpg", extension=True)
         with entrar(urls, "postgres") as admin:
-            admin.execute("CREATE TABLE public.ajena (n int); GRANT SELECT ON public.ajena TO duena_cnpg")
+            admin.execute("CREATE TABLE public.ajena (n int); CREATE SEQUENCE public.ajena_seq")
         p = ejecutar(_DOS_VECES, entorno=urls)
         assert p.codigo == 0, p.errores
         assert p.json["ok"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.utils.formats import localize
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -26,27 +27,26 @@ class Command(ComandoMemoria):
 
 def _frase(datos: dict[str, Any]) -> str:
     documentos, escritas = datos["documentos_por_cliente"], datos["preferencias_por_conversacion"]
-    aplicadas, borrados = datos["preferencias_aplicadas"], datos["caducados_borrados"]
     lineas = [
         _(
-            "Documentos por cliente: media %(media)s, máximo %(maximo)s; %(por_encima)s clientes "
-            "por encima de %(esperados)s."
+            "Documentos por cliente: media %(media)s, máximo %(maximo)s; %(por_encima)s clientes por encima "
+            "de %(esperados)s."
         )
-        % documentos,
+        % _legibles(documentos),
         _(
-            "Preferencias escritas por conversación: %(valor)s (%(preferencias)s en "
-            "%(conversaciones)s; alarma desde %(umbral)s)."
+            "Preferencias escritas por conversación: %(valor)s (%(preferencias)s en %(conversaciones)s; "
+            "alarma desde %(umbral)s)."
         )
-        % escritas,
+        % _legibles(escritas),
         _(
-            "Conversaciones con una preferencia anterior a la vista: "
-            "%(conversaciones_con_preferencia)s de %(conversaciones)s."
+            "Conversaciones con una preferencia anterior a la vista: %(conversaciones_con_preferencia)s de "
+            "%(conversaciones)s."
         )
-        % aplicadas,
+        % _legibles(datos["preferencias_aplicadas"]),
         _("Caducados borrados: %(borrados)s en %(barridos)s barridos; %(pendientes)s esperan el siguiente.")
-        % borrados,
+        % _legibles(datos["caducados_borrados"]),
     ]
-    if supresiones := datos.get("supresiones"):
+    if supresiones := _legibles(datos.get("supresiones", {})):
         lineas.append(
             _("Supresiones: %(cifras)s.") % {"cifras": ", ".join(f"{k} {v}" for k, v in supresiones.items())}
         )
@@ -55,3 +55,8 @@ def _frase(datos: dict[str, Any]) -> str:
     if documentos["por_encima"]:
         lineas.append(_("ALARMA: hay clientes con más documentos que tipos tiene la lista cerrada."))
     return "\n".join(lineas)
+
+
+def _legibles(cifra: dict[str, Any]) -> dict[str, str]:
+    """The plain values of a figure as a person reads them; what is nested stays in the JSON."""
+    return {k: "–" if v is None else str(localize(v)) for k, v in cifra.items() if not isinstance(v, dict)}
