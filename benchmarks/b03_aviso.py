@@ -1,7 +1,8 @@
 """B3: purchasing writes a notice. Both embed it with the same model; the peer also keeps its HNSW index.
 
-The first line decides and includes the embedding, which is the same on both sides; the second leaves it out
-(the vectors are made beforehand) to show what the database costs.
+The first line includes the embedding, the same on both sides: what purchasing waits for. The second leaves it
+out (the vectors are made beforehand): what the store is answerable for. Both have the target; the dearer the
+model, the less the first can tell.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ ID = "B3"
 def casos(banco: Banco) -> Iterator[Caso]:
     banco.cargar_avisos()
     cuantas = banco.tamanos.operaciones + CALENTAMIENTO
-    yield from _con(banco, banco.modelo, "apuntar un aviso", 0.5, "nuevo-a", cuantas)
+    yield from _con(banco, banco.modelo, "apuntar un aviso, con el modelo", 0.5, "nuevo-a", cuantas)
     hechos = VectoresHechos(banco.modelo, _textos(cuantas))
-    yield from _con(banco, hechos, "apuntar un aviso, sin contar el modelo", None, "nuevo-b", cuantas)
+    yield from _con(banco, hechos, "apuntar un aviso, sin contar el modelo", 0.5, "nuevo-b", cuantas)
 
 
 def _con(
