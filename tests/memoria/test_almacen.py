@@ -312,7 +312,11 @@ def leer_busqueda(almacen: BaseStore, namespace: tuple[str, ...], clave: str, **
     return clave in [i.key for i in almacen.search(namespace, query="cierre", **mas)]
 
 
-LECTURAS = [leer_get, leer_aget, leer_search, leer_asearch]
+def leer_con_filtro(almacen: BaseStore, namespace: tuple[str, ...], clave: str, **mas: Any) -> bool:
+    return clave in [i.key for i in almacen.search(namespace, filter={"texto": {"$ne": "x"}}, **mas)]
+
+
+LECTURAS = [leer_get, leer_aget, leer_search, leer_asearch, leer_con_filtro]
 
 
 @pytest.mark.parametrize("leer", LECTURAS)
