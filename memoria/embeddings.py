@@ -24,7 +24,7 @@ UMBRAL_REMOTO = 0.4
 SIN_PREFIJOS = ("", "")
 
 
-class ErrorEmbeddings(RuntimeError):  # noqa: N818  # Spanish puts "Error" first
+class ErrorEmbeddings(RuntimeError):
     """No se han podido calcular los embeddings."""
 
 

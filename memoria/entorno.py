@@ -58,6 +58,12 @@ def conninfo_propietario() -> str:
     return _conninfo("DATABASE_URL_OWNER" if os.environ.get("DATABASE_URL_OWNER") else "DATABASE_URL")
 
 
+def usuario_y_clave(variable: str) -> tuple[str, str]:
+    """User and password that a connection variable carries, each empty where it carries none."""
+    partes = conninfo_to_dict(os.environ.get(variable, ""))
+    return str(partes.get("user") or ""), str(partes.get("password") or "")
+
+
 def embeddings() -> EntornoEmbeddings:
     return EntornoEmbeddings(
         url=os.environ.get("EMBEDDINGS_URL") or None,

@@ -7,15 +7,14 @@ its own role.
 from __future__ import annotations
 
 import logging
-import os
 from importlib import resources
 from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow
 
+from memoria import entorno
 from memoria.conexion import ESQUEMA
 from memoria.models import modelos_solo_anexar
 from memoria.politica import ESPACIOS, Escritor
@@ -59,11 +58,10 @@ def crear_roles(conexion: Conexion) -> None:
 
 def _cifrada(conexion: Conexion, rol: str, variable: str) -> sql.Literal:
     """The verifier of the role's password, so that the password is in no server log; NULL without one."""
-    partes = conninfo_to_dict(os.environ.get(variable, ""))
-    clave = partes.get("password") if partes.get("user") == rol else None
-    if not clave:
+    usuario, clave = entorno.usuario_y_clave(variable)
+    if usuario != rol or not clave:
         return sql.Literal(None)
-    cifrada = conexion.pgconn.encrypt_password(str(clave).encode(), rol.encode(), b"scram-sha-256")
+    cifrada = conexion.pgconn.encrypt_password(clave.encode(), rol.encode(), b"scram-sha-256")
     return sql.Literal(cifrada.decode())
 
 

@@ -107,7 +107,7 @@ def avisos(hoy: date) -> Iterator[tuple[ProveedorDeMuestra, dict[str, str]]]:
     """The sample notices, as the fields of the form; the newest was written ``hoy``."""
     for n in range(AVISOS):
         proveedor = PROVEEDORES[n % len(PROVEEDORES)]
-        texto, importancia, asunto = _PLANTILLAS[(n // len(PROVEEDORES)) % len(_PLANTILLAS)]
+        texto, importancia, asunto = _PLANTILLAS[(5 * n + n // len(PROVEEDORES)) % len(_PLANTILLAS)]
         yield (
             proveedor,
             {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import npgettext_lazy
 
 from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
 from privacidad.resumenes import resumen, resumen_de_lista
@@ -19,10 +19,10 @@ class Hilos(Destino):
     nombre = "hilos"
     etiqueta = _("Conversaciones")
     etiquetas = {
-        "hilos": ngettext_lazy("hilo", "hilos"),
-        "checkpoints": ngettext_lazy("punto de control", "puntos de control"),
-        "blobs": ngettext_lazy("valor de punto de control", "valores de puntos de control"),
-        "escrituras": ngettext_lazy("escritura pendiente", "escrituras pendientes"),
+        "hilos": npgettext_lazy("recuento", "hilo", "hilos"),
+        "checkpoints": npgettext_lazy("recuento", "punto de control", "puntos de control"),
+        "blobs": npgettext_lazy("recuento", "valor de punto de control", "valores de puntos de control"),
+        "escrituras": npgettext_lazy("recuento", "escritura pendiente", "escrituras pendientes"),
     }
     funciones = ("langgraph.contar_hilos(text[])", "langgraph.borrar_hilos(text[])")
     CONTAR = """

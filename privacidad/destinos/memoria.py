@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import npgettext_lazy
 
 from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
 from privacidad.resumenes import resumen
@@ -18,8 +18,8 @@ class Memoria(Destino):
     nombre = "memoria"
     etiqueta = _("Memoria de los agentes")
     etiquetas = {
-        "documentos": ngettext_lazy("documento", "documentos"),
-        "vectores": ngettext_lazy("vector", "vectores"),
+        "documentos": npgettext_lazy("recuento", "documento", "documentos"),
+        "vectores": npgettext_lazy("recuento", "vector", "vectores"),
     }
     funciones = ("langgraph.contar_sujeto(text)", "langgraph.borrar_sujeto(text)")
     CONTAR = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s)"

@@ -65,6 +65,7 @@ def sitio(base: str) -> Iterator[str]:
         f"127.0.0.1:{puerto}",
         "--threads",
         "4",
+        "--no-control-socket",
     ]
     with subprocess.Popen(orden, cwd=RAIZ, stderr=subprocess.PIPE) as gunicorn:
         try:

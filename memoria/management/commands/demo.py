@@ -28,7 +28,7 @@ PERSONAS = (*((grupo, grupo) for grupo in grupos.GRUPOS), ("dpo2", "dpo"), ("adm
 
 
 class Command(ComandoMemoria):
-    help = gettext_lazy(
+    help = gettext_lazy(  # type: ignore[assignment]  # read when shown
         "Prepara el servidor incorporado, lo llena de datos de muestra y sirve la aplicación."
     )
     base_de_datos = "owner"
@@ -41,6 +41,11 @@ class Command(ComandoMemoria):
         )
 
     def handle(self, *args: Any, **opciones: Any) -> None:
+        super().handle(*args, **opciones)
+        if not opciones["no_server"]:
+            servir(opciones["port"])
+
+    def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         if not settings.EMBEBIDO:
             raise CommandError(
                 _("La demostración solo llena el servidor incorporado: quite DATABASE_URL y repita."),
@@ -48,11 +53,6 @@ class Command(ComandoMemoria):
             )
         if not opciones["no_server"]:
             _comprobar_puerto(opciones["port"])
-        super().handle(*args, **opciones)
-        if not opciones["no_server"]:
-            servir(opciones["port"])
-
-    def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         self.avisar(_("Preparando la base de datos…"))
         preparar(embeddings_configurados())
         clave = servidor.secreto("clave_demo", prefijo="demo-", octetos=6)
@@ -105,7 +105,7 @@ def servir(puerto: int) -> None:
     }
     orden = [
         *(sys.executable, "-m", "gunicorn", "memoria.wsgi", "--bind", f"127.0.0.1:{puerto}"),
-        *("--workers", "2", "--threads", "4", "--access-logfile", "/dev/null"),
+        *("--workers", "2", "--threads", "4", "--no-control-socket"),
     ]
     with subprocess.Popen(orden, env=entorno, cwd=settings.BASE_DIR) as gunicorn:  # noqa: S603 - constants
         for senal in (signal.SIGTERM, signal.SIGINT):
