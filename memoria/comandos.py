@@ -116,7 +116,7 @@ class ComandoMemoria(BaseCommand):
         else:
             self.stdout.write(resultado.frase)
         if resultado.salida:
-            raise CommandError(_("Terminado con avisos."), returncode=resultado.salida)
+            raise CommandError(_("Ha terminado, pero no todo ha salido bien."), returncode=resultado.salida)
 
     def avisar(self, frase: str) -> None:
         """A line of progress: on stderr, so it never mixes with the result."""

@@ -197,7 +197,7 @@ CONTENT_SECURITY_POLICY = {
 # -- language, time, files, mail --------------------------------------------------------------------
 
 LANGUAGE_CODE = "es"
-LANGUAGES = [("es", _("Español")), ("en", _("Inglés"))]
+LANGUAGES = [("es", _("Español")), ("en-gb", _("Inglés"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "Europe/Madrid"
 USE_TZ = True

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Sitio(admin.AdminSite):
-    site_header = _("Memoria")
-    site_title = _("Memoria")
+    site_header = "Memoria"  # the product's name: the same in every language
+    site_title = "Memoria"
     index_title = _("Administración")
     site_url = "/"
     enable_nav_sidebar = False

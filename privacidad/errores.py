@@ -46,11 +46,14 @@ class CuatroOjos(ErrorDePrivacidad):
 class SolicitudAbierta(ErrorDePrivacidad):
     """There already is an open request of this subject."""
 
-    def __init__(self, referencia: str) -> None:
+    def __init__(self, referencia: str | None) -> None:
+        """``referencia`` is that of the open one, ``None`` when it was closed at this very moment."""
         self.referencia = referencia
         super().__init__(
             _("Esa persona ya tiene una solicitud abierta, %(referencia)s: siga con ella.")
             % {"referencia": referencia}
+            if referencia
+            else _("Otra solicitud de esa persona se acaba de cerrar: vuelva a registrar esta.")
         )
 
 

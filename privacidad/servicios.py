@@ -79,7 +79,7 @@ def recibir(
         if UNA_ABIERTA not in str(error):
             raise
         abierta = Solicitud.objects.abiertas().filter(resumen=solicitud.resumen).first()
-        raise SolicitudAbierta(abierta.referencia if abierta else _("cerrada ahora mismo")) from None
+        raise SolicitudAbierta(abierta.referencia if abierta else None) from None
     logger.info("%s recibida", solicitud.referencia)
     return solicitud
 

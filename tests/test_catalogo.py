@@ -90,7 +90,7 @@ def test_the_compiled_catalogue_is_that_of_the_source(catalogo: Catalog) -> None
 
 
 def test_django_reads_the_compiled_catalogue() -> None:
-    with translation.override("en"):
+    with translation.override("en-gb"):
         assert translation.gettext("Retirar el aviso") == "Withdraw the notice"
         assert translation.pgettext("avisos", "Vigentes") == "Current"
         assert translation.npgettext("recuento", "hilo", "hilos", 1) == "thread"

@@ -212,15 +212,15 @@ def test_the_door_leads_to_no_other_site(persona: Callable[..., User], destino: 
     persona("dpo")
     entrada = Client().post(LOGIN, {"username": "dpo", "password": "clave-de-prueba", "next": destino})
     assert entrada["Location"] == "/"
-    idioma = Client().post(reverse("set_language"), {"language": "en", "next": destino})
+    idioma = Client().post(reverse("set_language"), {"language": "en-gb", "next": destino})
     assert idioma["Location"] == "/"
 
 
 def test_changing_the_language_changes_the_page(client: Client, bd: str) -> None:
     assert '<html lang="es"' in client.get(LOGIN).content.decode()
-    vuelta = client.post(reverse("set_language"), {"language": "en", "next": LOGIN})
+    vuelta = client.post(reverse("set_language"), {"language": "en-gb", "next": LOGIN})
     assert vuelta["Location"] == LOGIN
-    assert '<html lang="en"' in client.get(LOGIN).content.decode()
+    assert '<html lang="en-gb"' in client.get(LOGIN).content.decode()
 
 
 # -- in a process of its own: with HTTPS, without database ----------------------------------------------
@@ -255,7 +255,7 @@ def test_cookies_travel_only_over_https(persona: Callable[..., User]) -> None:
         f"""
 cliente.get("{LOGIN}", secure=True)
 r = cliente.post("{LOGIN}", {{"username": "dpo", "password": "clave-de-prueba"}}, secure=True)
-cliente.post("/i18n/setlang/", {{"language": "en"}}, secure=True)
+cliente.post("/i18n/setlang/", {{"language": "en-gb"}}, secure=True)
 print(json.dumps({{
     "dentro": r.status_code,
     "hsts": cliente.get("{LOGIN}", secure=True).headers.get("Strict-Transport-Security"),

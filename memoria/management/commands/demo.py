@@ -66,10 +66,11 @@ class Command(ComandoMemoria):
             "avisos": Documento.objects.del_espacio("proveedores").vigentes().count(),
             "hilos": Hilo.objects.count(),
         }
+        administracion = _("administración")
         lineas = [
             _("Memoria está en %(url)s") % {"url": url},
             _("Entre con cualquiera de estas personas; la clave de todas es %(clave)s") % {"clave": clave},
-            *(f"  {u['usuario']:<12} {u['grupo'] or _('administración')}" for u in usuarios),
+            *(f"  {u['usuario']:<12} {u['grupo'] or administracion}" for u in usuarios),
         ]
         recuento = {k: datos[k] for k in ("clientes", "avisos", "hilos")}
         return Resultado(datos, "\n".join(lineas), recuento=recuento)
