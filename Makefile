@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # mypy's Django plugin loads the settings; it must not start a server for that.
-SIN_SERVIDOR := DATABASE_URL=postgresql://nadie@/nada SECRET_KEY=lint CLAVE_REGISTRO=lint
+SIN_SERVIDOR := DATABASE_URL=postgresql://nadie@/nada SECRET_KEY=lint CLAVE_REGISTRO=lint CLAVE_SELLO=lint
 
 .PHONY: demo test lint bench mensajes limpiar
 

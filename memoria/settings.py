@@ -85,6 +85,8 @@ DEBUG = _logico("DEBUG", por_defecto=False)
 SECRET_KEY = _secreto("SECRET_KEY")
 #: Keys the digests that stand for a person in what must not hold their id. It outlives SECRET_KEY.
 CLAVE_REGISTRO = _secreto("CLAVE_REGISTRO")
+#: Encrypts what may be kept of a person. Kept apart from the database and its backups.
+CLAVE_SELLO = _secreto("CLAVE_SELLO")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 

@@ -44,16 +44,11 @@ class CuatroOjos(ErrorDePrivacidad):
 
 
 class SolicitudAbierta(ErrorDePrivacidad):
-    """There already is an open request of this subject."""
+    """Another request of this subject is being registered at this very moment."""
 
-    def __init__(self, referencia: str | None) -> None:
-        """``referencia`` is that of the open one, ``None`` when it was closed at this very moment."""
-        self.referencia = referencia
+    def __init__(self) -> None:
         super().__init__(
-            _("Esa persona ya tiene una solicitud abierta, %(referencia)s: siga con ella.")
-            % {"referencia": referencia}
-            if referencia
-            else _("Otra solicitud de esa persona se acaba de cerrar: vuelva a registrar esta.")
+            _("Otra solicitud de esa persona se está registrando en este momento: vuelva a registrar esta.")
         )
 
 
@@ -72,6 +67,10 @@ class DestinoDesconocido(ErrorDePrivacidad):
             )
             % {"nombre": nombre}
         )
+
+
+class DestinoNoDisponible(ErrorDePrivacidad):
+    """An external destination cannot be asked now, or refuses. The message never quotes what it answered."""
 
 
 class RecuentoDistinto(ErrorDePrivacidad):

@@ -23,6 +23,10 @@ class Estado(models.TextChoices):
     PARCIAL = "parcial", _("Parcial")
     DENEGADA = "denegada", _("Denegada")
     RETIRADA = "retirada", _("Retirada")
+    #: A later check found something of an erased person. Open again, with its first deadline.
+    REAPARECIDA = "reaparecida", _("Reaparecida")
+    #: Another request of a person who already has one open: that one goes on.
+    VINCULADA = "vinculada", _("Vinculada a otra")
 
 
 TRANSICIONES: Mapping[str, frozenset[str]] = {
@@ -34,13 +38,16 @@ TRANSICIONES: Mapping[str, frozenset[str]] = {
     Estado.EN_CURSO: frozenset({Estado.COMPLETADA, Estado.PARCIAL}),
     # No way back: part of it has been erased already.
     Estado.PARCIAL: frozenset({Estado.EN_CURSO}),
-    Estado.COMPLETADA: frozenset(),
+    Estado.COMPLETADA: frozenset({Estado.REAPARECIDA}),
+    # It was approved once, for this very person: finishing it needs no second approval.
+    Estado.REAPARECIDA: frozenset({Estado.EN_CURSO}),
     Estado.DENEGADA: frozenset(),
     Estado.RETIRADA: frozenset(),
+    Estado.VINCULADA: frozenset(),
 }
 
 #: A closed request holds no id in clear.
-CERRADAS = frozenset({Estado.COMPLETADA, Estado.DENEGADA, Estado.RETIRADA})
+CERRADAS = frozenset({Estado.COMPLETADA, Estado.DENEGADA, Estado.RETIRADA, Estado.VINCULADA})
 ABIERTAS = frozenset(Estado) - CERRADAS
 #: What the scheduled command runs.
 EJECUTABLES = frozenset(Estado(e) for e, a in TRANSICIONES.items() if Estado.EN_CURSO in a)

@@ -19,9 +19,18 @@ def vencimiento(recibida: date) -> date:
     holiday to the next working day; the house does not use that grace. Its own rule is stricter still: the
     same day.
     """
-    anio, mes = divmod(recibida.year * 12 + recibida.month, 12)
+    return _mas_meses(recibida, 1)
+
+
+def ampliado(recibida: date) -> date:
+    """The last day of an extended deadline: two months after the first one (art. 12(3) GDPR)."""
+    return _mas_meses(recibida, 3)
+
+
+def _mas_meses(dia: date, meses: int) -> date:
+    anio, mes = divmod(dia.year * 12 + dia.month - 1 + meses, 12)
     mes += 1
-    return date(anio, mes, min(recibida.day, monthrange(anio, mes)[1]))
+    return date(anio, mes, min(dia.day, monthrange(anio, mes)[1]))
 
 
 def hoy() -> date:

@@ -12,7 +12,7 @@ from privacidad import estados
 from privacidad.errores import RegistroSoloAnexar
 
 if TYPE_CHECKING:
-    from privacidad.models import Solicitud  # noqa: F401 - the base class below names it in a string
+    from privacidad.models import Exclusion, Solicitud  # noqa: F401 - named in strings below
 
 M = TypeVar("M", bound=models.Model, covariant=True)
 
@@ -44,6 +44,11 @@ class SolicitudQuerySet(models.QuerySet["Solicitud"]):
                 Evidencia.objects.filter(solicitud=OuterRef("pk"), resultado=Evidencia.Resultado.BORRADO)
             )
         )
+
+
+class ExclusionQuerySet(models.QuerySet["Exclusion"]):
+    def activas(self) -> ExclusionQuerySet:
+        return self.filter(liberada__isnull=True)
 
 
 class SoloAnexarQuerySet(models.QuerySet[M]):

@@ -29,6 +29,7 @@ os.environ.update(
     DJANGO_SETTINGS_MODULE="memoria.settings",
     SECRET_KEY="p" * 50,
     CLAVE_REGISTRO="r" * 50,
+    CLAVE_SELLO="s" * 50,
     HTTPS="off",
 )
 for _variable in ("EMBEDDINGS_URL", "LLM_URL", "DEBUG"):

@@ -3,7 +3,9 @@
 -- every object by its schema. `store_vectors` may not exist: without pgvector there is nothing to search by
 -- meaning, and erasing must work all the same.
 
-CREATE OR REPLACE FUNCTION langgraph.contar_sujeto(prefijo text)
+DROP FUNCTION IF EXISTS langgraph.contar_sujeto(text);
+-- With `solo`, only those keys: what is held back from an erasure.
+CREATE OR REPLACE FUNCTION langgraph.contar_sujeto(prefijo text, solo text[] DEFAULT NULL)
 RETURNS TABLE (documentos bigint, vectores bigint, vectores_huerfanos bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog SET row_security = off
@@ -12,12 +14,12 @@ DECLARE
     patron text := replace(replace(replace(prefijo, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
 BEGIN
     SELECT count(*) INTO documentos FROM langgraph.store s
-    WHERE s.prefix = prefijo OR s.prefix LIKE patron;
+    WHERE (s.prefix = prefijo OR s.prefix LIKE patron) AND (solo IS NULL OR s.key = ANY (solo));
     vectores := 0;
     vectores_huerfanos := 0;
     IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
         SELECT count(*) INTO vectores FROM langgraph.store_vectors v
-        WHERE v.prefix = prefijo OR v.prefix LIKE patron;
+        WHERE (v.prefix = prefijo OR v.prefix LIKE patron) AND (solo IS NULL OR v.key = ANY (solo));
         -- Vectors cascade from `store`, so their own count proves little: look for any that lost its document.
         SELECT count(*) INTO vectores_huerfanos FROM langgraph.store_vectors v
         WHERE (v.prefix = prefijo OR v.prefix LIKE patron)
@@ -26,7 +28,8 @@ BEGIN
     RETURN NEXT;
 END $$;
 
-CREATE OR REPLACE FUNCTION langgraph.borrar_sujeto(prefijo text)
+DROP FUNCTION IF EXISTS langgraph.borrar_sujeto(text);
+CREATE OR REPLACE FUNCTION langgraph.borrar_sujeto(prefijo text, menos text[] DEFAULT '{}')
 RETURNS TABLE (documentos bigint, vectores bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET row_security = off
@@ -36,10 +39,12 @@ DECLARE
 BEGIN
     vectores := 0;
     IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
-        DELETE FROM langgraph.store_vectors v WHERE v.prefix = prefijo OR v.prefix LIKE patron;
+        DELETE FROM langgraph.store_vectors v
+        WHERE (v.prefix = prefijo OR v.prefix LIKE patron) AND v.key <> ALL (menos);
         GET DIAGNOSTICS vectores = ROW_COUNT;
     END IF;
-    DELETE FROM langgraph.store s WHERE s.prefix = prefijo OR s.prefix LIKE patron;
+    DELETE FROM langgraph.store s
+    WHERE (s.prefix = prefijo OR s.prefix LIKE patron) AND s.key <> ALL (menos);
     GET DIAGNOSTICS documentos = ROW_COUNT;
     RETURN NEXT;
 END $$;

@@ -28,9 +28,18 @@ class Sujeto:
     espacio: str
     sujeto_id: str = field(repr=False)
     hilos: tuple[str, ...] = field(repr=False)
+    #: Rows held back, by destination: they are counted and not erased.
+    excluidos: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def capturar(cls, espacio: str, sujeto_id: str, *, bloquear: bool = False) -> Sujeto:
+    def capturar(
+        cls,
+        espacio: str,
+        sujeto_id: str,
+        *,
+        excluidos: Mapping[str, tuple[str, ...]] | None = None,
+        bloquear: bool = False,
+    ) -> Sujeto:
         """Read the subject's threads; with ``bloquear``, inside a transaction, hold their registry rows.
 
         While they are held no checkpoint can be added to those threads: its foreign key waits for us, and
@@ -39,7 +48,9 @@ class Sujeto:
         hilos = Hilo.objects.del_sujeto(espacio, sujeto_id).order_by("thread_id")
         if bloquear:
             hilos = hilos.select_for_update()
-        return cls(espacio, sujeto_id, tuple(hilos.values_list("thread_id", flat=True)))
+        return cls(
+            espacio, sujeto_id, tuple(hilos.values_list("thread_id", flat=True)), dict(excluidos or {})
+        )
 
     @property
     def prefijo(self) -> str:
@@ -48,7 +59,11 @@ class Sujeto:
 
 
 class Destino(ABC):
-    """A place where data of a person may be. The methods run inside the caller's transaction.
+    """A place where data of a person may be.
+
+    One in PostgreSQL (``externo`` false) runs inside the caller's transaction, with all the others. An
+    external one runs after it, on its own, as often as it takes: what it does must be safe to repeat, and it
+    raises :class:`DestinoNoDisponible` when the other side cannot be asked.
 
     ``etiquetas`` names what it counts, for people, in the order shown (``etiquetas[x] % 2`` is the plural).
     Every one of those counts must be zero after an erasure: a destination counts what is the subject's and
@@ -58,10 +73,22 @@ class Destino(ABC):
     nombre: ClassVar[str]
     etiqueta: ClassVar[str | Promise]
     etiquetas: ClassVar[Mapping[str, Any]]  # lazy plurals: their type is made at run time
+    externo: ClassVar[bool] = False
+    #: Whether single rows can be held back here (see ``Sujeto.excluidos``).
+    admite_exclusiones: ClassVar[bool] = False
     #: The functions of the database it calls: their text is part of the evidence.
     funciones: ClassVar[Sequence[str]] = ()
     #: The statements it runs besides, by what they do.
     consultas: ClassVar[Sequence[str]] = ()
+
+    @property
+    def activo(self) -> bool:
+        """Whether this installation has it; an external destination with no address has nothing of anybody."""
+        return True
+
+    def retenidos(self, sujeto: Sujeto) -> Recuento:
+        """How many of each are held back, and so must still be there after an erasure."""
+        return {}
 
     @abstractmethod
     def contar(self, sujeto: Sujeto) -> Recuento:

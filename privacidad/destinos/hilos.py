@@ -24,12 +24,14 @@ class Hilos(Destino):
         "blobs": npgettext_lazy("recuento", "valor de punto de control", "valores de puntos de control"),
         "escrituras": npgettext_lazy("recuento", "escritura pendiente", "escrituras pendientes"),
     }
+    admite_exclusiones = True
     funciones = ("langgraph.contar_hilos(text[])", "langgraph.borrar_hilos(text[])")
     CONTAR = """
 SELECT (SELECT count(*) FROM public.hilos WHERE espacio = %s AND sujeto_id = %s) AS hilos,
        checkpoints, blobs, escrituras
 FROM langgraph.contar_hilos(%s::text[])
 """
+    CONTAR_CONTENIDO = "SELECT checkpoints, blobs, escrituras FROM langgraph.contar_hilos(%s::text[])"
     BORRAR = "SELECT checkpoints, blobs, escrituras FROM langgraph.borrar_hilos(%s::text[])"
     BORRAR_REGISTRO = """
 WITH borrados AS (DELETE FROM public.hilos WHERE thread_id = ANY (%s::text[]) RETURNING 1)
@@ -41,8 +43,16 @@ SELECT count(*) AS hilos FROM borrados
         return una_fila(self.CONTAR, [sujeto.espacio, sujeto.sujeto_id, list(sujeto.hilos)])
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        contenido = una_fila(self.BORRAR, [list(sujeto.hilos)])
-        return {**una_fila(self.BORRAR_REGISTRO, [list(sujeto.hilos)]), **contenido}
+        retenidos = set(sujeto.excluidos.get(self.nombre, ()))
+        hilos = [h for h in sujeto.hilos if h not in retenidos]
+        contenido = una_fila(self.BORRAR, [hilos])
+        return {**una_fila(self.BORRAR_REGISTRO, [hilos]), **contenido}
+
+    def retenidos(self, sujeto: Sujeto) -> Recuento:
+        retenidos = [h for h in sujeto.hilos if h in sujeto.excluidos.get(self.nombre, ())]
+        if not retenidos:
+            return {}
+        return {"hilos": len(retenidos), **una_fila(self.CONTAR_CONTENIDO, [retenidos])}
 
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
         return {"sujeto": resumen(sujeto.prefijo), "hilos": resumen_de_lista(sujeto.hilos)}

@@ -21,16 +21,25 @@ class Memoria(Destino):
         "documentos": npgettext_lazy("recuento", "documento", "documentos"),
         "vectores": npgettext_lazy("recuento", "vector", "vectores"),
     }
-    funciones = ("langgraph.contar_sujeto(text)", "langgraph.borrar_sujeto(text)")
+    admite_exclusiones = True
+    funciones = ("langgraph.contar_sujeto(text, text[])", "langgraph.borrar_sujeto(text, text[])")
     CONTAR = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s)"
-    BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_sujeto(%s)"
+    RETENIDOS = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s, %s::text[])"
+    BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_sujeto(%s, %s::text[])"
     consultas = (CONTAR, BORRAR)
 
     def contar(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.CONTAR, [sujeto.prefijo])
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        return una_fila(self.BORRAR, [sujeto.prefijo])
+        return una_fila(self.BORRAR, [sujeto.prefijo, self._excluidos(sujeto)])
+
+    def retenidos(self, sujeto: Sujeto) -> Recuento:
+        excluidos = self._excluidos(sujeto)
+        return una_fila(self.RETENIDOS, [sujeto.prefijo, excluidos]) if excluidos else {}
+
+    def _excluidos(self, sujeto: Sujeto) -> list[str]:
+        return list(sujeto.excluidos.get(self.nombre, ()))
 
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
         return {"prefijo": resumen(sujeto.prefijo)}

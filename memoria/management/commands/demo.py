@@ -102,6 +102,7 @@ def servir(puerto: int) -> None:
         **os.environ,
         "SECRET_KEY": settings.SECRET_KEY,
         "CLAVE_REGISTRO": settings.CLAVE_REGISTRO,
+        "CLAVE_SELLO": settings.CLAVE_SELLO,
         "HTTPS": "off",  # localhost, with no certificate
     }
     orden = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from datetime import date
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -12,8 +13,9 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from privacidad import estados, plazos
-from privacidad.errores import RegistroSoloAnexar
+from privacidad.cifrado import cifrar_json, descifrar_json
 from privacidad.estados import Estado
+from privacidad.models.base import SoloAnexar
 from privacidad.querysets import SolicitudQuerySet, SoloAnexarQuerySet
 
 UNA_ABIERTA = "una_solicitud_abierta_por_sujeto"
@@ -32,9 +34,12 @@ class Canal(models.TextChoices):
 class Solicitud(models.Model):
     """A person asks to be erased. Changed only by :mod:`privacidad.servicios`.
 
-    ``sujeto_id`` and ``identificadores`` are in clear only while the request is open: closing it empties
-    both, and what remains is ``resumen``, the keyed digest of the subject's canonical prefix. Nothing
-    searches by ``identificadores`` yet, so no screen asks for them.
+    ``sujeto_id`` is there only while the request is open, and so is ``reservado``: the person's other
+    identifiers and the threads that were theirs, encrypted (see :mod:`privacidad.cifrado`). Closing the
+    request empties both, and what remains is ``resumen``, the keyed digest of the subject's canonical prefix.
+
+    A request of somebody who already has one open is linked to it (``principal``): there is one active, and
+    the earliest receipt sets its deadline.
     """
 
     referencia = models.CharField(
@@ -46,12 +51,22 @@ class Solicitud(models.Model):
     )
     espacio = models.CharField(_("espacio"), max_length=40)
     sujeto_id = models.TextField(_("identificador de la persona"), blank=True)
-    identificadores = models.JSONField(_("otros identificadores"), default=dict, blank=True)
+    #: ``{"identificadores": {name: value}, "hilos": [thread_id, …]}``, encrypted; empty once closed.
+    reservado = models.BinaryField(_("datos reservados"), blank=True, default=b"", editable=False)
+    principal = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="vinculadas", verbose_name=_("principal")
+    )
     resumen = models.CharField(_("resumen del sujeto"), max_length=64, editable=False)
     canal = models.CharField(_("canal"), max_length=20, choices=Canal)
     recibida = models.DateField(_("recibida"))
     vence = models.DateField(_("vence"))
     estado = models.CharField(_("estado"), max_length=20, choices=Estado, default=Estado.RECIBIDA)
+    #: Until when it was extended, once, inside the first month (art. 12(3) GDPR); null when it was not.
+    ampliada = models.DateField(_("ampliada hasta"), null=True, blank=True)
+    #: Why there is no sealed copy (LOPDGDD 32); empty when there is one or nothing has been decided yet.
+    motivo_sin_copia = models.TextField(_("por qué no hay copia bloqueada"), blank=True)
+    #: Until when the sealed copy is to be kept; null when there is to be none.
+    copia_hasta = models.DateField(_("copia bloqueada hasta"), null=True, blank=True)
     #: ``{destination: {what: how many}}`` of the last review: counts only.
     vista_previa = models.JSONField(_("vista previa"), default=dict, blank=True)
     registrada = models.DateTimeField(_("registrada"), db_default=Now())
@@ -69,6 +84,11 @@ class Solicitud(models.Model):
             ("tramitar_solicitud", _("Puede identificar, revisar, denegar y retirar solicitudes")),
             ("aprobar_solicitud", _("Puede aprobar solicitudes de supresión")),
             ("ejecutar_solicitud", _("Puede ejecutar solicitudes aprobadas")),
+            ("reservar_dato", _("Puede retener datos de una supresión, y soltarlos")),
+            ("abrir_copia", _("Puede abrir una copia bloqueada")),
+            ("restringir_dato", _("Puede limitar el tratamiento de un dato, y levantarlo")),
+            ("atender_acceso", _("Puede producir y descargar expedientes de acceso")),
+            ("rectificar_dato", _("Puede rectificar un dato de la memoria")),
         ]
         indexes = [models.Index(fields=["estado", "vence"], name="solicitud_estado_vence")]
         constraints = [
@@ -76,12 +96,17 @@ class Solicitud(models.Model):
             models.CheckConstraint(name="solicitud_canal", condition=Q(canal__in=Canal.values)),
             models.CheckConstraint(name="solicitud_vence", condition=Q(vence__gt=F("recibida"))),
             models.CheckConstraint(
+                name="solicitud_vinculada",
+                condition=Q(estado=Estado.VINCULADA, principal__isnull=False)
+                | (~Q(estado=Estado.VINCULADA) & Q(principal__isnull=True)),
+            ),
+            models.CheckConstraint(
                 name="solicitud_cerrada_sin_identificador",
                 condition=(
                     Q(
                         estado__in=sorted(estados.CERRADAS),
                         sujeto_id="",
-                        identificadores={},
+                        reservado=b"",
                         cerrada__isnull=False,
                     )
                     | (Q(estado__in=sorted(estados.ABIERTAS), cerrada__isnull=True) & ~Q(sujeto_id=""))
@@ -100,6 +125,25 @@ class Solicitud(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("privacidad:solicitud", args=[self.referencia])
 
+    def identificadores(self) -> dict[str, str]:
+        """The person's other identifiers, ``{name: value}``; empty once the request is closed."""
+        return dict(self._reservado().get("identificadores", {}))
+
+    def hilos_capturados(self) -> tuple[str, ...]:
+        """The threads that were the person's when the erasure began: nothing else says so afterwards."""
+        return tuple(self._reservado().get("hilos", ()))
+
+    def reservar(self, **datos: Any) -> None:
+        """Put ``identificadores`` or ``hilos`` among what is kept, encrypted, while the request is open."""
+        self.reservado = cifrar_json({**self._reservado(), **datos}, uso="solicitud")
+
+    def _reservado(self) -> dict[str, Any]:
+        return descifrar_json(self.reservado, uso="solicitud") if self.reservado else {}
+
+    def primera_recepcion(self) -> date:
+        """The earliest receipt among this request and those linked to it: what the law counts from."""
+        return min([self.recibida, *self.vinculadas.values_list("recibida", flat=True)])
+
     @property
     def abierta(self) -> bool:
         return self.estado in estados.ABIERTAS
@@ -114,22 +158,6 @@ class Solicitud(models.Model):
         """Why the person who received it also approved it; empty when four eyes saw it."""
         paso = self.pasos.filter(estado=Estado.APROBADA).last()
         return paso.texto if paso else ""
-
-
-class SoloAnexar(models.Model):
-    """Base of what is only added to. ``preparar`` takes UPDATE and DELETE from the web's role and a trigger
-    refuses UPDATE, DELETE and TRUNCATE to everybody."""
-
-    solo_anexar: ClassVar[bool] = True
-
-    class Meta:
-        abstract = True
-        # Also what Model.save() goes through: Django's own plain manager would be a way round the guard.
-        base_manager_name = "objects"
-        default_permissions = ("view",)
-
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RegistroSoloAnexar
 
 
 class PasoQuerySet(SoloAnexarQuerySet["Paso"]):
@@ -164,53 +192,3 @@ class Paso(SoloAnexar):
 
     def __str__(self) -> str:
         return f"{self.estado} · {self.momento:%Y-%m-%d %H:%M}"
-
-
-class EvidenciaQuerySet(SoloAnexarQuerySet["Evidencia"]):
-    pass
-
-
-class Evidencia(SoloAnexar):
-    """What one transaction erased for a request, and the counts that prove it.
-
-    ``destinos`` is ``{destination: {"antes": counts, "borrados": counts, "despues": counts, "sql": [text, …],
-    "parametros": {name: keyed digest}}}``. ``rol`` is who counted and deleted (the owner of the functions,
-    from whom no row policy hides anything), ``sesion`` who was connected. ``posicion_wal`` is where the log
-    was when the last count was taken: the commit comes after it.
-    """
-
-    class Resultado(models.TextChoices):
-        BORRADO = "borrado", _("Borrado: todos los recuentos quedan a cero")
-        #: 0 before and 0 after. A mistyped id counts 0 too, so this never is a proof of erasure.
-        SIN_DATOS = "sin_datos", _("Sin datos localizados")
-
-    solicitud = models.ForeignKey(
-        Solicitud, models.PROTECT, related_name="evidencias", verbose_name=_("solicitud")
-    )
-    resultado = models.CharField(_("resultado"), max_length=20, choices=Resultado)
-    destinos = models.JSONField(_("destinos"))
-    vectores_huerfanos = models.PositiveBigIntegerField(_("vectores sin documento en toda la tabla"))
-    rol = models.CharField(_("rol que cuenta y borra"), max_length=63)
-    sesion = models.CharField(_("rol de la sesión"), max_length=63)
-    momento = models.DateTimeField(_("hora del servidor"))
-    posicion_wal = models.CharField(_("posición del WAL"), max_length=20)
-
-    objects = EvidenciaQuerySet.as_manager()
-
-    class Meta(SoloAnexar.Meta):
-        abstract = False
-        verbose_name = _("evidencia")
-        verbose_name_plural = _("evidencias")
-        ordering = ["pk"]
-        constraints = [
-            models.CheckConstraint(
-                name="evidencia_resultado", condition=Q(resultado__in=["borrado", "sin_datos"])
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.resultado} · {self.momento:%Y-%m-%d %H:%M}"
-
-    @property
-    def sin_datos(self) -> bool:
-        return self.resultado == self.Resultado.SIN_DATOS

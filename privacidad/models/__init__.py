@@ -1,0 +1,25 @@
+"""The models of privacy, by room."""
+
+from privacidad.models.base import SoloAnexar
+from privacidad.models.derechos import Copia, Expediente, Mencion, Restriccion, TrozoCopia
+from privacidad.models.evidencia import Evidencia, Exclusion, Gestion
+from privacidad.models.registro import Asiento, Escrito
+from privacidad.models.solicitud import UNA_ABIERTA, Canal, Paso, Solicitud
+
+__all__ = [
+    "UNA_ABIERTA",
+    "Asiento",
+    "Canal",
+    "Copia",
+    "Escrito",
+    "Evidencia",
+    "Exclusion",
+    "Expediente",
+    "Gestion",
+    "Mencion",
+    "Paso",
+    "Restriccion",
+    "Solicitud",
+    "SoloAnexar",
+    "TrozoCopia",
+]

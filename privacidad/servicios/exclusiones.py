@@ -1,0 +1,67 @@
+"""Holding a row back from an erasure, and letting it go (art. 17(3) GDPR)."""
+
+from __future__ import annotations
+
+import logging
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from privacidad import estados, registro
+from privacidad.destinos import destino as buscar_destino
+from privacidad.errores import DatoNoValido, TransicionNoPermitida
+from privacidad.models import Exclusion, Solicitud
+from privacidad.servicios.paso import bloquear, exigir
+
+logger = logging.getLogger(__name__)
+
+
+def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por: User) -> Exclusion:
+    """Hold one row of the person back: the rest is erased, and the request stays partial until it is let go.
+
+    ``clave`` addresses the row in its destination: the key of a document (``memoria``), a thread (``hilos``).
+
+    Raises :class:`SinPermiso`, :class:`DatoNoValido`, :class:`TransicionNoPermitida` and
+    :class:`DestinoDesconocido`.
+    """
+    exigir(por, "reservar_dato")
+    if motivo not in Exclusion.Motivo.values:
+        raise DatoNoValido(_("El motivo no es ninguno de los previstos: elija uno de la lista."))
+    if not buscar_destino(destino).admite_exclusiones:
+        raise DatoNoValido(_("De ese destino no se puede retener nada suelto: se borra entero."))
+    with transaction.atomic():
+        actual = bloquear(solicitud)
+        if actual.estado in estados.CERRADAS:
+            raise TransicionNoPermitida(actual.referencia, actual.estado)
+        if actual.exclusiones.activas().filter(destino=destino, clave=clave).exists():
+            raise DatoNoValido(_("Ese dato ya está retenido en esta solicitud."))
+        exclusion = Exclusion.objects.create(
+            solicitud=actual, destino=destino, clave=clave, motivo=motivo, por=por
+        )
+        registro.anotar(
+            tipo="exclusion",
+            referencia=actual.referencia,
+            resumen=actual.resumen,
+            datos={"destino": destino, "motivo": motivo},
+        )
+    logger.info("%s dato retenido en %s", actual.referencia, destino)
+    return exclusion
+
+
+def liberar(*, exclusion: Exclusion, por: User) -> None:
+    """Let a held row go: the next run erases it."""
+    exigir(por, "reservar_dato")
+    with transaction.atomic():
+        actual = bloquear(exclusion.solicitud)
+        if not Exclusion.objects.activas().filter(pk=exclusion.pk).update(liberada=timezone.now()):
+            raise DatoNoValido(_("Ese dato ya no está retenido."))
+        registro.anotar(
+            tipo="exclusion_liberada",
+            referencia=actual.referencia,
+            resumen=actual.resumen,
+            datos={"destino": exclusion.destino, "motivo": exclusion.motivo},
+        )
+    exclusion.refresh_from_db()
+    logger.info("%s dato soltado en %s", actual.referencia, exclusion.destino)

@@ -1,0 +1,237 @@
+"""The life of an erasure request, from receipt to closing. Screens, the admin and the commands only call these.
+
+Each function checks the permission and the state, changes, writes the step and the register down and logs the
+reference, in one transaction. ``por`` is who does it; ``None``, only for :func:`ejecutar`, is the scheduled
+command.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memoria import politica
+from privacidad import estados, plazos, registro, supresion
+from privacidad.destinos import Recuento
+from privacidad.errores import CuatroOjos, DatoNoValido, SolicitudAbierta, TransicionNoPermitida
+from privacidad.estados import Estado
+from privacidad.models import UNA_ABIERTA, Canal, Evidencia, Paso, Solicitud
+from privacidad.resumenes import resumen
+from privacidad.servicios.paso import CONTROL, bloquear, copiar, exigir, guardar, pasar, texto_conservado
+
+logger = logging.getLogger(__name__)
+
+#: Longer than any id the thread registry can index: nothing can be kept under it.
+LARGO_MAXIMO_SUJETO = 2000
+MAXIMO_IDENTIFICADORES = 20
+
+
+def recibir(
+    *,
+    espacio: str,
+    sujeto_id: str,
+    canal: str,
+    recibida: date,
+    por: User,
+    identificadores: Mapping[str, str] | None = None,
+) -> Solicitud:
+    """Write down a request that came in on ``recibida`` (a day of Madrid) and set its deadline.
+
+    ``identificadores`` are other ways to name the person (``{"email": …}``), kept encrypted while the request
+    is open. When the person already has an open request this one is linked to it: its identifiers join that
+    one's, the earlier receipt sets the deadline, and a step taken on either is taken on that one.
+
+    Raises :class:`SinPermiso` and :class:`DatoNoValido`.
+    """
+    exigir(por, "recibir_solicitud")
+    prefijo = _prefijo(espacio, sujeto_id)
+    if canal not in Canal.values:
+        raise DatoNoValido(_("El canal no es ninguno de los previstos: elija uno de la lista."))
+    _comprobar_recibida(recibida)
+    otros = _identificadores(identificadores)
+    nueva = Solicitud(
+        espacio=espacio,
+        resumen=resumen(prefijo),
+        canal=canal,
+        recibida=recibida,
+        vence=plazos.vencimiento(recibida),
+    )
+    try:
+        with transaction.atomic():
+            abierta = Solicitud.objects.abiertas().select_for_update().filter(resumen=nueva.resumen).first()
+            if abierta:
+                _vincular(nueva, abierta, otros, por)
+            else:
+                nueva.sujeto_id = sujeto_id
+                nueva.reservar(identificadores=otros)
+                _registrar(nueva, por)
+    except IntegrityError as error:
+        if UNA_ABIERTA not in str(error):
+            raise
+        # Somebody registered the same person at this very moment: theirs is the open one.
+        raise SolicitudAbierta from None
+    logger.info("%s %s", nueva.referencia, nueva.estado)
+    return nueva
+
+
+def identificar(*, solicitud: Solicitud, como: str, por: User) -> None:
+    """Write down how the identity of who asks was checked."""
+    exigir(por, "tramitar_solicitud")
+    pasar(solicitud, Estado.IDENTIFICADA, por=por, texto=como)
+
+
+def revisar(*, solicitud: Solicitud, por: User) -> dict[str, Recuento]:
+    """Count what there is in every destination: ``{"memoria": {"documentos": 3, …}, …}``. Erases nothing."""
+    exigir(por, "tramitar_solicitud")
+
+    def contar(actual: Solicitud) -> None:
+        actual.vista_previa = supresion.vista_previa(actual)
+
+    return dict(pasar(solicitud, Estado.REVISADA, por=por, cambio=contar).vista_previa)
+
+
+def aprobar(*, solicitud: Solicitud, por: User, excepcion_motivo: str | None = None) -> None:
+    """Approve what was reviewed. Who received a request does not approve it.
+
+    With a single data protection officer the exception is explicit: ``excepcion_motivo`` says why, and stays
+    in the request.
+
+    Raises :class:`CuatroOjos` besides the errors of every step.
+    """
+    exigir(por, "aprobar_solicitud")
+
+    def cuatro_ojos(actual: Solicitud) -> None:
+        la_recibio = Paso.objects.filter(
+            solicitud__in=[actual, *actual.vinculadas.all()],
+            estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
+            por=por,
+        ).exists()
+        if la_recibio and excepcion_motivo is None:
+            raise CuatroOjos
+        if excepcion_motivo is not None and not la_recibio:
+            raise DatoNoValido(
+                _("La excepción solo hace falta cuando aprueba quien recibió la solicitud: quítela.")
+            )
+
+    pasar(solicitud, Estado.APROBADA, por=por, texto=excepcion_motivo, cambio=cuatro_ojos)
+
+
+def ejecutar(*, solicitud: Solicitud, por: User | None = None) -> Evidencia:
+    """Erase the subject everywhere and close the request; returns the evidence of what PostgreSQL erased.
+
+    Inside PostgreSQL it is all of it and its evidence, or nothing. What is held back, and what an external
+    destination has not confirmed yet, leaves the request ``parcial``; running it again does only what is left.
+
+    Raises :class:`RecuentoDistinto`, :class:`DestinoDesconocido` (nothing was erased, the request stays as it
+    was), :class:`TransicionNoPermitida` and :class:`SinPermiso`.
+    """
+    if por is not None:
+        exigir(por, "ejecutar_solicitud")
+    return supresion.ejecutar(solicitud, por=por)
+
+
+def denegar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
+    """Refuse a request, with its reason (art. 12(4) and 17(3) GDPR)."""
+    exigir(por, "tramitar_solicitud")
+    pasar(solicitud, Estado.DENEGADA, por=por, texto=motivo)
+
+
+def retirar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
+    """Close a request that the person has taken back."""
+    exigir(por, "tramitar_solicitud")
+    pasar(solicitud, Estado.RETIRADA, por=por, texto=motivo)
+
+
+def ampliar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
+    """Extend the deadline by two months, once, telling the person why inside the first one (art. 12(3) GDPR).
+
+    Raises :class:`DatoNoValido` when it is too late or was done already, and :class:`TransicionNoPermitida`
+    when the request is closed.
+    """
+    exigir(por, "tramitar_solicitud")
+    with transaction.atomic():
+        actual = bloquear(solicitud)
+        if actual.estado in estados.CERRADAS:
+            raise TransicionNoPermitida(actual.referencia, actual.estado)
+        if actual.ampliada:
+            raise DatoNoValido(_("El plazo ya se amplió una vez, y solo se puede una."))
+        if plazos.hoy() > actual.vence:
+            raise DatoNoValido(_("El primer mes ya ha pasado: el plazo ya no se puede ampliar."))
+        anotado = texto_conservado(motivo, actual)
+        actual.ampliada = actual.vence = plazos.ampliado(actual.primera_recepcion())
+        guardar(actual)
+        Paso.objects.create(solicitud=actual, estado=actual.estado, por=por, texto=anotado)
+        registro.anotar(
+            tipo="ampliada",
+            referencia=actual.referencia,
+            resumen=actual.resumen,
+            datos={"vence": actual.vence.isoformat()},
+        )
+    copiar(actual, solicitud)
+    logger.info("%s ampliada", actual.referencia)
+
+
+# -- receipt --------------------------------------------------------------------------------------
+
+
+def _registrar(nueva: Solicitud, por: User) -> None:
+    nueva.save(force_insert=True)
+    Paso.objects.create(solicitud=nueva, estado=nueva.estado, por=por)
+    registro.anotar(
+        tipo=nueva.estado,
+        referencia=nueva.referencia,
+        resumen=nueva.resumen,
+        datos={"canal": nueva.canal, "recibida": nueva.recibida.isoformat()},
+    )
+
+
+def _vincular(nueva: Solicitud, abierta: Solicitud, otros: Mapping[str, str], por: User) -> None:
+    nueva.principal, nueva.estado, nueva.cerrada = abierta, Estado.VINCULADA, timezone.now()
+    _registrar(nueva, por)
+    abierta.reservar(identificadores={**otros, **abierta.identificadores()})
+    if not abierta.ampliada:
+        abierta.vence = min(abierta.vence, nueva.vence)
+    guardar(abierta)
+
+
+def _prefijo(espacio: str, sujeto_id: str) -> str:
+    if isinstance(sujeto_id, str):
+        if len(sujeto_id) > LARGO_MAXIMO_SUJETO:
+            raise DatoNoValido(
+                _("El identificador de la persona tiene más de %(maximo)s caracteres: escriba solo eso.")
+                % {"maximo": LARGO_MAXIMO_SUJETO}
+            )
+        if CONTROL.search(sujeto_id):
+            raise DatoNoValido(_("El identificador de la persona tiene caracteres de control: quítelos."))
+    try:
+        return politica.prefijo(espacio, sujeto_id)
+    except politica.PoliticaIncumplida as error:
+        raise DatoNoValido(str(error)) from None
+
+
+def _comprobar_recibida(recibida: date) -> None:
+    if not isinstance(recibida, date) or isinstance(recibida, datetime):
+        raise DatoNoValido(_("La fecha de recepción debe ser un día, sin hora."))
+    if recibida > plazos.hoy():
+        raise DatoNoValido(_("La fecha de recepción no puede ser posterior a hoy."))
+
+
+def _identificadores(valores: Mapping[str, str] | None) -> dict[str, str]:
+    limpios = dict(valores or {})
+    if len(limpios) > MAXIMO_IDENTIFICADORES or not all(map(_es_breve, (*limpios, *limpios.values()))):
+        raise DatoNoValido(
+            _("Los otros identificadores son hasta %(maximo)s textos breves con nombre.")
+            % {"maximo": MAXIMO_IDENTIFICADORES}
+        )
+    return limpios
+
+
+def _es_breve(valor: Any) -> bool:
+    return isinstance(valor, str) and 0 < len(valor) <= LARGO_MAXIMO_SUJETO and not CONTROL.search(valor)
