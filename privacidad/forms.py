@@ -11,7 +11,8 @@ from memoria.explorador.palabras import nombre_de_espacio
 from memoria.politica import ESPACIOS
 from privacidad import plazos
 from privacidad.models import Canal
-from privacidad.servicios import LARGO_MAXIMO_SUJETO, LARGO_MAXIMO_TEXTO
+from privacidad.servicios.paso import LARGO_MAXIMO_TEXTO
+from privacidad.servicios.solicitud import LARGO_MAXIMO_SUJETO
 
 
 class RecibirForm(forms.Form):

@@ -44,7 +44,7 @@ def anotar(
 
 
 def huella(asiento: Asiento) -> str:
-    """SHA-256, in hexadecimal, of the canonical JSON of an entry: sorted keys, no spaces, UTC to the microsecond."""
+    """SHA-256, in hexadecimal, of the canonical JSON of an entry: sorted keys, no spaces, times in UTC."""
     momento: datetime = asiento.momento.astimezone(UTC)
     canonico = json.dumps(
         [

@@ -1,12 +1,12 @@
 """The run itself: count, delete, count again, and keep the proof; then the destinations outside PostgreSQL.
 
-Inside PostgreSQL it is one transaction with its evidence. What is outside comes after it, each destination with a
-state of its own (:class:`privacidad.models.Gestion`), so that being killed anywhere loses nothing: the next run
-does what is left and nothing twice.
+Inside PostgreSQL it is one transaction with its evidence. What is outside comes after it, each destination
+with a state of its own (:class:`privacidad.models.Gestion`), so that being killed anywhere loses nothing:
+the next run does what is left and nothing twice.
 
 Concurrency. Each statement reads what is committed at that instant (READ COMMITTED), so an agent's write that
-commits between the first count and the last one makes the numbers differ, and everything is rolled back and tried
-again later. Threads are held from the start (see :meth:`Sujeto.capturar`).
+commits between the first count and the last one makes the numbers differ, and everything is rolled back and
+tried again later. Threads are held from the start (see :meth:`Sujeto.capturar`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
 
 
 def gestionar(solicitud: Solicitud, gestion: Gestion) -> None:
-    """Try one external destination once and write down how it stands. Never raises for the other side's faults."""
+    """Try one external destination once and write down how it stands; the other side's faults included."""
     d = destino(gestion.destino)
     sujeto = Sujeto(solicitud.espacio, solicitud.sujeto_id, solicitud.hilos_capturados())
     gestion.intentos += 1

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import palabras, servicios
-from privacidad.errores import ErrorDePrivacidad, SinPermiso, SolicitudAbierta
+from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.estados import Estado
 from privacidad.forms import RecibirForm
 from privacidad.models import Solicitud
@@ -43,7 +43,7 @@ def solicitudes(request: HttpRequest) -> HttpResponse:
         elegidas = todas.filter(estado=filtro)
     else:
         raise Http404
-    pagina = Paginator(elegidas.con_resultado().defer("sujeto_id", "identificadores"), POR_PAGINA).get_page(
+    pagina = Paginator(elegidas.con_resultado().defer("sujeto_id", "reservado"), POR_PAGINA).get_page(
         request.GET.get("pagina")
     )
     return render(
@@ -76,13 +76,17 @@ def nueva(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and formulario.is_valid():
         try:
             solicitud = servicios.recibir(**formulario.cleaned_data, por=_usuario(request))
-        except SolicitudAbierta as error:
-            formulario.add_error("sujeto_id", str(error))
         except ErrorDePrivacidad as error:
             formulario.add_error(None, str(error))
         else:
-            messages.success(request, _("Solicitud registrada. Vence el %s.") % _fecha(solicitud))
-            return redirect(solicitud)
+            activa = solicitud.principal or solicitud
+            if activa is solicitud:
+                hecho = _("Solicitud registrada. Vence el %s.") % _fecha(activa)
+            else:
+                hecho = _("Esa persona ya tenía una solicitud abierta y esta queda vinculada. Vence el %s.")
+                hecho %= _fecha(activa)
+            messages.success(request, hecho)
+            return redirect(activa)
     return render(
         request,
         "privacidad/nueva.html",

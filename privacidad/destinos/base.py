@@ -83,7 +83,7 @@ class Destino(ABC):
 
     @property
     def activo(self) -> bool:
-        """Whether this installation has it; an external destination with no address has nothing of anybody."""
+        """Whether this installation has it; an external one with no address has nothing of anybody."""
         return True
 
     def retenidos(self, sujeto: Sujeto) -> Recuento:

@@ -1,8 +1,8 @@
-"""The life of an erasure request, from receipt to closing. Screens, the admin and the commands only call these.
+"""The life of an erasure request, from receipt to closing. Screens, admin and commands only call these.
 
-Each function checks the permission and the state, changes, writes the step and the register down and logs the
-reference, in one transaction. ``por`` is who does it; ``None``, only for :func:`ejecutar`, is the scheduled
-command.
+Each function checks the permission and the state, changes, writes the step and the register down and logs
+the reference, in one transaction. ``por`` is who does it; ``None``, only for :func:`ejecutar`, is the
+scheduled command.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from memoria import politica
 from privacidad import estados, plazos, registro, supresion
 from privacidad.destinos import Recuento
-from privacidad.errores import CuatroOjos, DatoNoValido, SolicitudAbierta, TransicionNoPermitida
+from privacidad.errores import CuatroOjos, DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import UNA_ABIERTA, Canal, Evidencia, Paso, Solicitud
 from privacidad.resumenes import resumen
@@ -56,27 +56,22 @@ def recibir(
         raise DatoNoValido(_("El canal no es ninguno de los previstos: elija uno de la lista."))
     _comprobar_recibida(recibida)
     otros = _identificadores(identificadores)
-    nueva = Solicitud(
-        espacio=espacio,
-        resumen=resumen(prefijo),
-        canal=canal,
-        recibida=recibida,
-        vence=plazos.vencimiento(recibida),
-    )
-    try:
-        with transaction.atomic():
-            abierta = Solicitud.objects.abiertas().select_for_update().filter(resumen=nueva.resumen).first()
-            if abierta:
-                _vincular(nueva, abierta, otros, por)
-            else:
-                nueva.sujeto_id = sujeto_id
-                nueva.reservar(identificadores=otros)
-                _registrar(nueva, por)
-    except IntegrityError as error:
-        if UNA_ABIERTA not in str(error):
-            raise
-        # Somebody registered the same person at this very moment: theirs is the open one.
-        raise SolicitudAbierta from None
+    for intento in (1, 2):
+        nueva = Solicitud(
+            espacio=espacio,
+            resumen=resumen(prefijo),
+            canal=canal,
+            recibida=recibida,
+            vence=plazos.vencimiento(recibida),
+        )
+        try:
+            with transaction.atomic():
+                _registrar_o_vincular(nueva, sujeto_id, otros, por)
+            break
+        except IntegrityError as error:
+            # Somebody registered the same person at this very moment: now theirs is the open one.
+            if UNA_ABIERTA not in str(error) or intento == 2:
+                raise
     logger.info("%s %s", nueva.referencia, nueva.estado)
     return nueva
 
@@ -127,7 +122,7 @@ def ejecutar(*, solicitud: Solicitud, por: User | None = None) -> Evidencia:
     """Erase the subject everywhere and close the request; returns the evidence of what PostgreSQL erased.
 
     Inside PostgreSQL it is all of it and its evidence, or nothing. What is held back, and what an external
-    destination has not confirmed yet, leaves the request ``parcial``; running it again does only what is left.
+    destination has not confirmed yet, leaves the request ``parcial``; another run does only what is left.
 
     Raises :class:`RecuentoDistinto`, :class:`DestinoDesconocido` (nothing was erased, the request stays as it
     was), :class:`TransicionNoPermitida` and :class:`SinPermiso`.
@@ -179,6 +174,16 @@ def ampliar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
 
 
 # -- receipt --------------------------------------------------------------------------------------
+
+
+def _registrar_o_vincular(nueva: Solicitud, sujeto_id: str, otros: Mapping[str, str], por: User) -> None:
+    abierta = Solicitud.objects.abiertas().select_for_update().filter(resumen=nueva.resumen).first()
+    if abierta:
+        _vincular(nueva, abierta, otros, por)
+    else:
+        nueva.sujeto_id = sujeto_id
+        nueva.reservar(identificadores=dict(otros))
+        _registrar(nueva, por)
 
 
 def _registrar(nueva: Solicitud, por: User) -> None:

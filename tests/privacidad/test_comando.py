@@ -91,11 +91,11 @@ def test_una_que_falla_no_se_lleva_a_las_demas(
 def test_un_error_de_la_base_cuenta_como_fallida_y_no_enseña_la_fila(
     dos_aprobadas: list[Any], propietario: Any
 ) -> None:
-    propietario.execute("REVOKE EXECUTE ON FUNCTION langgraph.borrar_sujeto(text) FROM memoria_web")
+    propietario.execute("REVOKE EXECUTE ON FUNCTION langgraph.borrar_sujeto(text, text[]) FROM memoria_web")
     try:
         datos, avisos, codigo = ordenar()
     finally:
-        propietario.execute("GRANT EXECUTE ON FUNCTION langgraph.borrar_sujeto(text) TO memoria_web")
+        propietario.execute("GRANT EXECUTE ON FUNCTION langgraph.borrar_sujeto(text, text[]) TO memoria_web")
     assert (datos["fallidas"], datos["pendientes"], codigo) == (2, 2, 3)
     assert "ProgrammingError" in avisos
     assert "C1" not in avisos

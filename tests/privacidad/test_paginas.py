@@ -216,9 +216,9 @@ def test_una_segunda_solicitud_lleva_a_la_primera(
 ) -> None:
     primera = recibida("C1")
     datos = {"espacio": "clientes", "sujeto_id": "C1", "canal": "web", "recibida": plazos.hoy().isoformat()}
-    respuesta = navegar("dpo").post(NUEVA, datos)
-    assert respuesta.status_code == 422
-    assert primera.referencia in texto(respuesta)
+    respuesta = navegar("dpo").post(NUEVA, datos, follow=True)
+    assert respuesta.redirect_chain == [(primera.get_absolute_url(), 302)]
+    assert "queda vinculada" in texto(respuesta)
 
 
 def test_el_identificador_se_muestra_como_texto(
