@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from privacidad.models.base import SoloAnexar
+from privacidad.models.evidencia import Evidencia
 from privacidad.models.solicitud import Solicitud
 from privacidad.querysets import SoloAnexarQuerySet
 
@@ -46,11 +49,18 @@ class Asiento(SoloAnexar):
 
 
 class EscritoQuerySet(SoloAnexarQuerySet["Escrito"]):
-    pass
+    def ligeros(self) -> EscritoQuerySet:
+        """Without the document and its data: what a list needs."""
+        return self.defer("pdf", "datos")
 
 
 class Escrito(SoloAnexar):
-    """A document issued to the person: made once, its bytes kept and served identical ever after."""
+    """A document issued to the person: made once, its bytes kept and served identical ever after.
+
+    ``datos`` is everything the document says and the evidence it says it from; ``huella_datos``, the SHA-256 of
+    its canonical JSON, is printed on it. ``evidencia`` is the last one it covers, of those that close a request:
+    what reappears and is erased again has a document of its own.
+    """
 
     class Tipo(models.TextChoices):
         CERTIFICADO = "certificado", _("Certificado de supresión")
@@ -63,7 +73,12 @@ class Escrito(SoloAnexar):
         Solicitud, models.PROTECT, related_name="escritos", verbose_name=_("solicitud")
     )
     tipo = models.CharField(_("tipo"), max_length=20, choices=Tipo)
+    evidencia = models.ForeignKey(
+        Evidencia, models.PROTECT, null=True, blank=True, related_name="+", verbose_name=_("evidencia")
+    )
     emitido = models.DateTimeField(_("emitido"), db_default=Now())
+    datos = models.JSONField(_("datos"))
+    huella_datos = models.CharField(_("huella de los datos"), max_length=64)
     pdf = models.BinaryField(_("documento"))
     #: SHA-256 of the bytes, hexadecimal.
     huella = models.CharField(_("huella"), max_length=64)
@@ -76,8 +91,14 @@ class Escrito(SoloAnexar):
         verbose_name_plural = _("escritos")
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(name="un_escrito_por_tipo", fields=["solicitud", "tipo"]),
+            models.UniqueConstraint(
+                name="un_escrito_por_tipo", fields=["solicitud", "tipo"], condition=Q(evidencia__isnull=True)
+            ),
+            models.UniqueConstraint(name="un_escrito_por_evidencia", fields=["evidencia"]),
         ]
 
     def __str__(self) -> str:
         return self.numero
+
+    def get_absolute_url(self) -> str:
+        return reverse("privacidad:escrito", args=[self.solicitud.referencia, self.numero])
