@@ -7,7 +7,7 @@ SIN_SERVIDOR := DATABASE_URL=postgresql://nadie@/nada SECRET_KEY=lint CLAVE_REGI
 .PHONY: demo test lint bench mensajes limpiar
 
 demo: .venv/.listo
-	$(BIN)/python manage.py demo $(ARGS)
+	@$(BIN)/python manage.py demo $(ARGS)
 
 test: .venv/.listo-dev
 	$(BIN)/python -m pytest $(ARGS)
@@ -26,13 +26,13 @@ mensajes: .venv/.listo-dev
 	$(BIN)/pybabel compile --domain django --directory locale
 
 .venv/.listo: requirements.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	touch $@
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt
+	@touch $@
 
 .venv/.listo-dev: requirements-dev.txt .venv/.listo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
-	touch $@
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt
+	@touch $@
 
 limpiar:
 	rm -rf .venv .datos

@@ -19,6 +19,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, cast
 
 import orjson  # LangGraph's store needs it too
+import psycopg
 from langgraph.store.base import (
     GetOp,
     ListNamespacesOp,
@@ -45,6 +46,7 @@ from memoria import entorno, politica
 from memoria.conexion import Pool, abrir_pool
 from memoria.embeddings import ModeloEmbeddings, crear_embeddings
 from memoria.politica import ESPACIOS, Escritor, PoliticaIncumplida
+from memoria.vallas import traducir
 
 logger = logging.getLogger(__name__)
 
@@ -153,30 +155,33 @@ class AlmacenMemoria(PostgresStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As :meth:`batch`, in a thread; but LangGraph may have put several callers into one call.
 
-        So a write that breaks the policy takes no neighbour down: the others are done, and then its error is
+        So an operation that is refused takes no neighbour down: the others are done, and then its error is
         raised.
         """
-        lista = list(ops)
-        return await asyncio.to_thread(self._ejecutar_por_separado, lista)
+        return await asyncio.to_thread(self._cada_una, list(ops))
+
+    def _cada_una(self, ops: list[Op]) -> list[Result]:
+        try:
+            return self.batch(ops)
+        except (ValueError, psycopg.DatabaseError):
+            if len(ops) == 1:
+                raise
+        # Something in it was refused, and with it nothing was written: now each for itself.
+        resultados: list[Result] = []
+        errores: list[Exception] = []
+        for op in ops:
+            try:
+                resultados += self.batch([op])
+            except (ValueError, psycopg.DatabaseError) as error:
+                errores.append(error)
+        if errores:
+            raise errores[0]
+        return resultados
 
     def consultar(self, consulta: str, parametros: Mapping[str, Any]) -> list[DictRow]:
         """Rows of one read-only statement of ours (a constant with named parameters) on the store's pool."""
         with self._cursor() as cursor:
             return cursor.execute(consulta, parametros).fetchall()  # a constant of ours
-
-    def _ejecutar_por_separado(self, ops: list[Op]) -> list[Result]:
-        puestas: dict[int, _Puesta] = {}
-        errores: dict[int, PoliticaIncumplida] = {}
-        for i, op in enumerate(ops):
-            if isinstance(op, PutOp):
-                try:
-                    puestas[i] = self._admitir(op)
-                except PoliticaIncumplida as error:
-                    errores[i] = error
-        resultados = self._ejecutar([op for i, op in enumerate(ops) if i not in errores], puestas)
-        if errores:
-            raise next(iter(errores.values()))
-        return resultados
 
     # -- one batch ----------------------------------------------------------------------------------
 
@@ -279,6 +284,7 @@ class AlmacenMemoria(PostgresStore):
         varias = len(puestas) > 1  # one statement is atomic, and one round trip, by itself
         try:
             with (
+                traducir(),
                 conexion.transaction() if varias else nullcontext(),
                 conexion.pipeline() if varias and self.supports_pipeline else nullcontext(),
             ):

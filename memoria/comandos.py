@@ -215,14 +215,20 @@ ERRORES_CONOCIDOS = (
 )
 
 
+#: More rows, seconds or days than any run needs, and few enough for every integer and date they end up in.
+MAXIMO = 1_000_000
+
+
 def positivo(texto: str) -> int:
-    """An argparse type: a whole number of 1 or more."""
+    """An argparse type: a whole number from 1 to :data:`MAXIMO`."""
     try:
         numero = int(texto)
     except ValueError:
         numero = 0
-    if numero < 1:
-        raise argparse.ArgumentTypeError(_("debe ser un número entero mayor que cero"))
+    if not 1 <= numero <= MAXIMO:
+        raise argparse.ArgumentTypeError(
+            _("debe ser un número entero entre 1 y %(maximo)s") % {"maximo": MAXIMO}
+        )
     return numero
 
 

@@ -390,7 +390,10 @@ def _hilos_sin_dueno(c: _Contexto) -> Hallazgo:
 
 
 def _caducados_sin_barrer(c: _Contexto) -> Hallazgo:
-    n = c.valor("SELECT count(*) FROM langgraph.store WHERE expires_at < now() - %s", [BARRIDO_TARDIO])
+    # What is restricted is not swept (art. 18 GDPR).
+    n = c.valor(
+        "SELECT count(*) FROM langgraph.store WHERE expires_at < now() - %s AND NOT limitado", [BARRIDO_TARDIO]
+    )
     return Hallazgo(
         n == 0,
         _("Documentos caducados hace más de %(dias)s días: %(n)s.") % {"dias": BARRIDO_TARDIO.days, "n": n},

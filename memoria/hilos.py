@@ -21,12 +21,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from psycopg import Connection
+from psycopg import Connection, DatabaseError
+from psycopg.errors import ForeignKeyViolation
 from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
 
 from memoria import entorno, politica
 from memoria.conexion import abrir_pool
+from memoria.vallas import CODIGO_HILO, traducir
 
 T = TypeVar("T")
 
@@ -58,6 +60,13 @@ class HiloAjeno(ErrorDeHilo):
 
     def __init__(self) -> None:
         super().__init__("El hilo pertenece a otro sujeto: use un identificador de hilo propio.")
+
+
+class HiloSuprimido(ErrorDeHilo):
+    """The thread was erased: its id is never used again."""
+
+    def __init__(self) -> None:
+        super().__init__("El hilo se ha suprimido y no vuelve: empiece otro con un identificador nuevo.")
 
 
 @contextmanager
@@ -112,11 +121,13 @@ class CheckpointerMemoria(PostgresSaver):
     ) -> RunnableConfig:
         """Save a checkpoint, registering the thread first.
 
-        Raises :class:`HiloSinDueno` and :class:`HiloAjeno`.
+        Raises :class:`HiloSinDueno`, :class:`HiloAjeno`, :class:`HiloSuprimido` and
+        :class:`memoria.vallas.SujetoSuprimido`.
         """
-        self._registrar(config)
         limpios = cast(CheckpointMetadata, {k: v for k, v in metadata.items() if k in _METADATOS})
-        siguiente = super().put(_solo_direccion(config), checkpoint, limpios, new_versions)
+        with _si_se_ha_suprimido():
+            self._registrar(config)
+            siguiente = super().put(_solo_direccion(config), checkpoint, limpios, new_versions)
         siguiente["configurable"][CLAVE_SUJETO] = config["configurable"][CLAVE_SUJETO]
         return siguiente
 
@@ -124,8 +135,9 @@ class CheckpointerMemoria(PostgresSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save pending writes; they may come before the first checkpoint, so they register the thread too."""
-        self._registrar(config)
-        super().put_writes(config, writes, task_id, task_path)
+        with _si_se_ha_suprimido():
+            self._registrar(config)
+            super().put_writes(config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread's checkpoints and its entry in the registry."""
@@ -184,6 +196,21 @@ class CheckpointerMemoria(PostgresSaver):
             cursor.execute(_REGISTRAR, (thread_id, espacio, sujeto_id))
             if cursor.fetchone() is None:
                 raise HiloAjeno
+
+
+@contextmanager
+def _si_se_ha_suprimido() -> Iterator[None]:
+    """Give the refusals of the database their names, see ``sql/vallas.sql``.
+
+    Between the registry and the checkpoint the thread may have gone: then the foreign key refuses.
+    """
+    try:
+        with traducir():
+            yield
+    except DatabaseError as error:
+        if error.diag.sqlstate == CODIGO_HILO or isinstance(error, ForeignKeyViolation):
+            raise HiloSuprimido from None
+        raise
 
 
 # One statement decides: the row is ours (new or already there), or nothing comes back.

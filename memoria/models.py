@@ -49,6 +49,8 @@ class Documento(Espejo):
     updated_at = models.DateTimeField(_("actualizado"))
     expires_at = models.DateTimeField(_("caduca"), null=True)
     ttl_minutes = models.IntegerField(_("vida en minutos"), null=True)
+    #: Contested (art. 18 GDPR): stored, and no agent reads it. Ours, see sql/limitaciones.sql.
+    limitado = models.BooleanField(_("limitado"))
 
     objects = DocumentoQuerySet.as_manager()
 

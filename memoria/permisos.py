@@ -1,7 +1,7 @@
 """Least privilege: the two roles that are not the owner, their grants and their row policies. Idempotent.
 
-The row policies derive from the memory policy: everybody who may read reads all, each namespace is written by
-its own role.
+The row policies derive from the memory policy: the web reads all and the agents all that is not restricted, each
+namespace is written by its own role.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def conceder(conexion: Conexion) -> None:
     What is already as it should be is not touched, so a second run takes no lock that readers would wait for.
     """
     with conexion.transaction():
-        for guion in ("permisos.sql", "funciones.sql"):
+        for guion in ("permisos.sql", "limitaciones.sql", "funciones.sql", "vallas.sql"):
             conexion.execute(resources.files("memoria").joinpath("sql", guion).read_text(encoding="utf-8"))
         for modelo in modelos_solo_anexar():
             conexion.execute(
@@ -91,7 +91,9 @@ def politicas_de_fila() -> dict[str, dict[str, str]]:
         suyos = " OR ".join(
             f"starts_with(prefix, '{e.nombre}.')" for e in ESPACIOS.values() if e.escritor is escritor
         )
-        almacen[f"{rol}_lee"] = f"FOR SELECT TO {rol} USING (true)"
+        # What is restricted (art. 18 GDPR, sql/limitaciones.sql) no agent reads.
+        leible = "NOT limitado" if escritor is Escritor.AGENTE else "true"
+        almacen[f"{rol}_lee"] = f"FOR SELECT TO {rol} USING ({leible})"
         almacen[f"{rol}_anade"] = f"FOR INSERT TO {rol} WITH CHECK ({suyos})"
         almacen[f"{rol}_cambia"] = f"FOR UPDATE TO {rol} USING ({suyos}) WITH CHECK ({suyos})"
         almacen[f"{rol}_borra"] = f"FOR DELETE TO {rol} USING ({suyos})"

@@ -55,12 +55,12 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
         return self.filter(prefix__startswith=f"{nombre}.")
 
     def vigentes(self) -> DocumentoQuerySet[M]:
-        """What an agent would read: not expired."""
+        """Not expired."""
         return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=Now()))
 
     def caducados(self) -> DocumentoQuerySet[M]:
-        """Expired and not swept yet: no agent reads them."""
-        return self.filter(expires_at__lte=Now())
+        """Expired and not swept yet: no agent reads them. A sweep leaves what is restricted (art. 18 GDPR)."""
+        return self.filter(expires_at__lte=Now(), limitado=False)
 
     def recuento(self) -> tuple[int, int]:
         """``(documents, subjects)``."""

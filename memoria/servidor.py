@@ -6,6 +6,7 @@ when the last process that opened it ends. Production gives a ``DATABASE_URL`` a
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import tempfile
@@ -18,6 +19,8 @@ import psycopg
 
 CARPETA = Path(__file__).resolve().parent.parent / ".datos"
 BASE = "memoria"
+#: Says that the URLs beside it in the environment were put there by us, also to the children of this process.
+MARCA = "MEMORIA_EMBEBIDO"
 ROL_WEB = "memoria_web"
 ROL_AGENTES = "memoria_agentes"
 _VARIABLES = {"DATABASE_URL_OWNER": "postgres", "DATABASE_URL": ROL_WEB, "PG_AGENTES": ROL_AGENTES}
@@ -29,9 +32,14 @@ def asegurar() -> None:
     ``DATOS`` moves the folder. Idempotent, also across processes: the children of this one inherit the URLs
     and start nothing.
     """
-    if os.environ.get("DATABASE_URL") or os.environ.get("PG_AGENTES"):
+    if any(os.environ.get(variable) for variable in _VARIABLES):
         return
-    os.environ.update(arrancar(carpeta()))
+    os.environ.update(arrancar(carpeta()), **{MARCA: "1"})
+
+
+def embebido() -> bool:
+    """Whether the URLs in the environment are those of the embedded server, put there by :func:`asegurar`."""
+    return os.environ.get(MARCA) == "1"
 
 
 def carpeta() -> Path:
@@ -63,6 +71,7 @@ def arrancar(en: Path) -> dict[str, str]:
 
     # The package keeps one lock file for every user of the machine: the second user could not open it.
     PostgresServer._lock = fasteners.InterProcessLock(en / "pg.lock")
+    _olvidar_muertos(en / "pg" / ".handle_pids.json")
     servidor = get_server(en / "pg")
     uri = servidor.get_uri()
     with psycopg.connect(uri, autocommit=True) as conexion:
@@ -73,3 +82,14 @@ def arrancar(en: Path) -> dict[str, str]:
                 conexion.execute(f"CREATE DATABASE {BASE}")
     host = quote(str(psycopg.conninfo.conninfo_to_dict(uri)["host"]), safe="")
     return {variable: f"postgresql://{rol}@/{BASE}?host={host}" for variable, rol in _VARIABLES.items()}
+
+
+def _olvidar_muertos(fichero: Path) -> None:
+    """Take killed processes off the package's list of users: they would keep the server up for ever."""
+    import psutil  # comes with the package
+
+    with suppress(FileNotFoundError, ValueError):
+        usuarios = json.loads(fichero.read_text())
+        vivos = [pid for pid in usuarios if psutil.pid_exists(pid)]
+        if vivos != usuarios:
+            fichero.write_text(json.dumps(vivos))

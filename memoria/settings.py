@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONE, SELF
@@ -22,8 +23,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
 
-EMBEBIDO = not env.str("DATABASE_URL", "")
 servidor.asegurar()
+EMBEBIDO = servidor.embebido()
 NIVELES = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -41,6 +42,65 @@ def _nivel(variable: str) -> str:
             f"La variable {variable} vale «{valor}» y debe ser una de: {', '.join(NIVELES)}."
         )
     return valor
+
+
+def _dias(variable: str) -> int | None:
+    """A number of days of 1 or more; ``None`` when it is empty."""
+    valor: str = env.str(variable, "").strip()
+    if not valor:
+        return None
+    if valor.isascii() and valor.isdigit() and 1 <= int(valor) <= 36_500:
+        return int(valor)
+    raise ImproperlyConfigured(
+        f"La variable {variable} vale «{valor}» y debe ser un número de días entre 1 y 36500."
+    )
+
+
+def _minutos(variable: str, por_defecto: int) -> int:
+    """A number of minutes between 1 and a day."""
+    valor: str = env.str(variable, "").strip() or str(por_defecto)
+    if valor.isascii() and valor.isdigit() and 1 <= int(valor) <= 1440:
+        return int(valor)
+    raise ImproperlyConfigured(
+        f"La variable {variable} vale «{valor}» y debe ser un número de minutos entre 1 y 1440."
+    )
+
+
+def _direccion(variable: str) -> str:
+    """The address of another server, http or https, with no slash at the end; empty when there is none."""
+    valor: str = env.str(variable, "").strip().rstrip("/")
+    try:
+        partes = urlsplit(valor)
+        correcta = partes.scheme in ("http", "https") and bool(partes.hostname) and partes.port != 0
+    except ValueError:
+        correcta = False
+    if valor and not correcta:
+        raise ImproperlyConfigured(
+            f"La variable {variable} debe ser una dirección como https://servidor.example."
+        )
+    return valor
+
+
+def _clave_de(variable: str, *, si: str) -> str:
+    """A key that is required when another variable, ``si``, is set."""
+    valor: str = env.str(variable, "")
+    if not valor and env.str(si, ""):
+        raise ImproperlyConfigured(f"Falta la variable {variable}: hace falta porque {si} tiene valor.")
+    return valor
+
+
+def _correo(variable: str) -> dict[str, Any]:
+    """Django's ``EMAIL_*`` settings from one URL, as django-environ reads them."""
+    try:
+        ajustes: dict[str, Any] = env.email_url(variable, default="consolemail://")
+    except (ImproperlyConfigured, ValueError):
+        # The value is not repeated: it usually holds a password.
+        raise ImproperlyConfigured(
+            f"La variable {variable} no es un correo válido: debe ser como "
+            "smtp+tls://usuario:clave@servidor:587."
+        ) from None
+    puerto = 465 if ajustes.get("EMAIL_USE_SSL") else 587 if ajustes.get("EMAIL_USE_TLS") else 25
+    return {**ajustes, "EMAIL_PORT": ajustes["EMAIL_PORT"] or puerto}
 
 
 def _secreto(variable: str) -> str:
@@ -209,7 +269,34 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True  # a clone serves its own files with no build step
 
+# EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS, EMAIL_USE_SSL…
+globals().update(_correo("EMAIL_URL"))
+EMAIL_TIMEOUT = 20  # seconds
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "") or "memoria@localhost"
+
 SILENCED_SYSTEM_CHECKS: list[str] = []
+
+# -- Langfuse -------------------------------------------------------------------------------------------
+
+LANGFUSE_URL = _direccion("LANGFUSE_URL")
+LANGFUSE_PUBLIC_KEY = _clave_de("LANGFUSE_PUBLIC_KEY", si="LANGFUSE_URL")
+LANGFUSE_SECRET_KEY = _clave_de("LANGFUSE_SECRET_KEY", si="LANGFUSE_URL")
+
+# -- erasures -------------------------------------------------------------------------------------------
+
+#: How long nothing of a person just erased may be written: longer than any run of an agent.
+VALLA_MINUTOS = _minutos("VALLA_MINUTOS", por_defecto=15)
+
+# -- documents of privacy ---------------------------------------------------------------------------------
+
+#: Who issues them, as it heads them: the controller's name and where to write to.
+RESPONSABLE = env.str("RESPONSABLE", "")
+#: Address of the site as people outside reach it, with no slash at the end; what is printed or mailed needs it.
+SITE_URL = _direccion("SITE_URL")
+#: Days that backups and archived WAL are kept: until then what was erased may still be in them. None: not said.
+COPIAS_DIAS = _dias("COPIAS_DIAS")
+#: Whether a document says the name of who took each step besides their role.
+ESCRITOS_CON_NOMBRE = _logico("ESCRITOS_CON_NOMBRE", por_defecto=False)
 
 LOGGING = {
     "version": 1,

@@ -136,7 +136,8 @@ def comprobar_contexto(contexto: object, clase: type[C], configurable: Mapping[s
 def _exigir_textos(contexto: Contexto) -> None:
     for campo in fields(contexto):
         valor = getattr(contexto, campo.name)
+        quien = f"«{campo.name}» de {type(contexto).__name__}"
         if not isinstance(valor, str) or not valor.strip():
-            raise ContextoIncorrecto(
-                f"«{campo.name}» de {type(contexto).__name__} es un texto y no puede estar vacío."
-            )
+            raise ContextoIncorrecto(f"{quien} es un texto y no puede estar vacío.")
+        if not valor.isprintable():
+            raise ContextoIncorrecto(f"{quien} tiene caracteres que no se pueden guardar: quítelos.")

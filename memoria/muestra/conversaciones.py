@@ -6,7 +6,7 @@ values are the same at every run, so filling twice says the same things again an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -29,8 +29,13 @@ from memoria.agentes import (
 from memoria.muestra.datos import CLIENTES, DICHOS, PROVEEDORES, SECCIONES
 
 
-def conversar_clientes(almacen: BaseStore, hilos: BaseCheckpointSaver[Any]) -> None:
-    """Each customer says one or two lasting things in one thread, and asks something in another."""
+def conversar_clientes(
+    almacen: BaseStore, hilos: BaseCheckpointSaver[Any], hechos: Collection[str] = ()
+) -> None:
+    """Each customer says one or two lasting things, each in its thread, and some ask something in another.
+
+    Threads in ``hechos`` are left as they are.
+    """
     for n in range(1, CLIENTES + 1):
         contexto = ContextoCliente(cliente_id=f"C{n}", tienda="T1")
         for m in range(1 + n % 2):
@@ -46,6 +51,7 @@ def conversar_clientes(almacen: BaseStore, hilos: BaseCheckpointSaver[Any]) -> N
                 ],
                 almacen,
                 hilos,
+                hechos,
             )
         if n % 4 == 0:
             _hablar(
@@ -56,10 +62,13 @@ def conversar_clientes(almacen: BaseStore, hilos: BaseCheckpointSaver[Any]) -> N
                 ["Su pedido está en reparto y llega mañana."],
                 almacen,
                 hilos,
+                hechos,
             )
 
 
-def conversar_empleados(almacen: BaseStore, hilos: BaseCheckpointSaver[Any]) -> None:
+def conversar_empleados(
+    almacen: BaseStore, hilos: BaseCheckpointSaver[Any], hechos: Collection[str] = ()
+) -> None:
     """Shop assistants say where they work; planners ask about a supplier."""
     for n, seccion in enumerate(SECCIONES, start=1):
         _hablar(
@@ -73,6 +82,7 @@ def conversar_empleados(almacen: BaseStore, hilos: BaseCheckpointSaver[Any]) -> 
             ],
             almacen,
             hilos,
+            hechos,
         )
     for n, proveedor in enumerate(PROVEEDORES[:4], start=1):
         _hablar(
@@ -86,6 +96,7 @@ def conversar_empleados(almacen: BaseStore, hilos: BaseCheckpointSaver[Any]) -> 
             ],
             almacen,
             hilos,
+            hechos,
         )
 
 
@@ -103,7 +114,10 @@ def _hablar(
     guion: Sequence[AIMessage | str],
     almacen: BaseStore,
     hilos: BaseCheckpointSaver[Any],
+    hechos: Collection[str],
 ) -> None:
+    if hilo in hechos:
+        return
     modelo: BaseChatModel = crear_modelo() or ModeloGuionizado(
         [AIMessage(turno) if isinstance(turno, str) else turno for turno in guion]
     )

@@ -14,7 +14,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from memoria.models import Documento
 from memoria.muestra.datos import PROVEEDORES, avisos
+from memoria.politica import prefijo
 
 
 class FormularioRechazado(RuntimeError):
@@ -24,13 +26,18 @@ class FormularioRechazado(RuntimeError):
 def escribir_avisos(usuario: User, hoy: date) -> None:
     """Suppliers in the administration's form, notices in purchasing's."""
     navegador = Navegador(usuario)
+    dados_de_alta = navegador.leer(reverse("compras:proveedores"))
     for proveedor in PROVEEDORES:
-        navegador.enviar(
-            reverse("admin:compras_proveedor_add"),
-            {"codigo": proveedor.codigo, "nombre": proveedor.nombre, "activo": "on"},
-        )
+        if proveedor.codigo not in dados_de_alta:
+            navegador.enviar(
+                reverse("admin:compras_proveedor_add"),
+                {"codigo": proveedor.codigo, "nombre": proveedor.nombre, "activo": "on"},
+            )
+    # Each sample notice has a day of its own, which tells the ones a killed run already wrote.
+    escritos = set(Documento.objects.del_espacio("proveedores").values_list("prefix", "value__fecha"))
     for proveedor, campos in avisos(hoy):
-        navegador.enviar(reverse("compras:aviso_nuevo"), {"proveedor": proveedor.codigo, **campos})
+        if (prefijo("proveedores", proveedor.codigo), campos["fecha"]) not in escritos:
+            navegador.enviar(reverse("compras:aviso_nuevo"), {"proveedor": proveedor.codigo, **campos})
 
 
 def hay_solicitudes(usuario: User) -> bool:

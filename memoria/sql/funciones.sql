@@ -74,6 +74,63 @@ BEGIN
     RETURN NEXT;
 END $$;
 
+-- Rows of anybody else whose text may name somebody: by one regular expression over everything a document says
+-- (its values, whatever their type, and its address), folded as memoria/identificadores.py folds. A value as JSON
+-- text has escapes where the text had a line break: each counts as a space, or "\n612…" would be one word.
+-- It finds too much rather than too little: whoever asks confirms. Expired rows are rows too.
+CREATE OR REPLACE FUNCTION langgraph.buscar_menciones(de text, patron text)
+RETURNS TABLE (prefijo text, clave text, valor jsonb)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+DECLARE
+    suyos text := replace(replace(replace(de, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+BEGIN
+    RETURN QUERY
+    SELECT s.prefix, s.key, s.value FROM langgraph.store s
+    WHERE s.prefix <> de AND s.prefix NOT LIKE suyos
+      AND lower(regexp_replace(normalize(
+              replace(replace(s.prefix, '%2E', '.'), '%25', '%') || E'\n' || s.key || E'\n'
+              || regexp_replace(s.value::text, '\\(\\|["/bfnrt]|u[0-9a-f]{4})', ' ', 'g'),
+              NFKD), '[\u0300-\u036f]', '', 'g')) ~ patron
+    ORDER BY s.prefix, s.key;
+END $$;
+
+-- Rows by their address, one by one: what was decided row by row is counted and deleted so.
+CREATE OR REPLACE FUNCTION langgraph.contar_filas(prefijos text[], claves text[])
+RETURNS TABLE (documentos bigint, vectores bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+BEGIN
+    SELECT count(*) INTO documentos FROM langgraph.store s
+    WHERE (s.prefix, s.key) IN (SELECT p, c FROM unnest(prefijos, claves) AS f (p, c));
+    vectores := 0;
+    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+        SELECT count(*) INTO vectores FROM langgraph.store_vectors v
+        WHERE (v.prefix, v.key) IN (SELECT p, c FROM unnest(prefijos, claves) AS f (p, c));
+    END IF;
+    RETURN NEXT;
+END $$;
+
+CREATE OR REPLACE FUNCTION langgraph.borrar_filas(prefijos text[], claves text[])
+RETURNS TABLE (documentos bigint, vectores bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+BEGIN
+    vectores := 0;
+    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+        DELETE FROM langgraph.store_vectors v
+        WHERE (v.prefix, v.key) IN (SELECT p, c FROM unnest(prefijos, claves) AS f (p, c));
+        GET DIAGNOSTICS vectores = ROW_COUNT;
+    END IF;
+    DELETE FROM langgraph.store s
+    WHERE (s.prefix, s.key) IN (SELECT p, c FROM unnest(prefijos, claves) AS f (p, c));
+    GET DIAGNOSTICS documentos = ROW_COUNT;
+    RETURN NEXT;
+END $$;
+
 -- Who counts, when and where the log was, for the evidence of an erasure; and the vectors of any document that is
 -- no longer there, over the whole table. On a standby pg_current_wal_lsn() raises: evidence comes from the primary.
 CREATE OR REPLACE FUNCTION langgraph.testigo()
@@ -97,6 +154,7 @@ END $$;
 -- One batch of the sweep, skipping what somebody else is touching, so readers and writers are never in its way. A
 -- document written again meanwhile is left alone: its condition is checked again once locked. By ctid, which cannot
 -- move while the row is locked: 200,000 of 600,000 rows in 1.7 to 2.8 s, against 3.4 to 5.0 s joining by key.
+-- What is restricted stays until that ends: it may be what the person needs to claim something (art. 18(1) GDPR).
 -- With `simular` it counts, by the same condition, all that the batches would delete, and locks nothing.
 DROP FUNCTION IF EXISTS langgraph.barrer_lote(integer);
 CREATE OR REPLACE FUNCTION langgraph.barrer_lote(cuantos integer, simular boolean DEFAULT false)
@@ -107,13 +165,15 @@ AS $$
 BEGIN
     IF simular THEN
         RETURN QUERY
-        SELECT split_part(s.prefix, '.', 1), count(*) FROM langgraph.store s WHERE s.expires_at <= now() GROUP BY 1;
+        SELECT split_part(s.prefix, '.', 1), count(*) FROM langgraph.store s
+        WHERE s.expires_at <= now() AND NOT s.limitado GROUP BY 1;
         RETURN;
     END IF;
+    PERFORM vallas.purgar();  -- fences of erased subjects that have come to their end (vallas.sql)
     RETURN QUERY
     WITH lote AS (
         SELECT s.ctid AS fila FROM langgraph.store s
-        WHERE s.expires_at <= now()
+        WHERE s.expires_at <= now() AND NOT s.limitado
         ORDER BY s.expires_at
         LIMIT cuantos
         FOR UPDATE SKIP LOCKED

@@ -164,6 +164,17 @@ def test_in_abatch_one_bad_write_takes_no_neighbour_down(
     ).fetchone() == (["clientes.C10", "clientes.C9"],)
 
 
+@pytest.mark.parametrize(
+    "mala", [GetOp(C9, "a\x00b"), GetOp(("", "x"), "a"), PutOp(P1, "a1", {"texto": "x"})]
+)
+def test_in_abatch_one_refused_operation_of_any_kind_takes_no_neighbour_down(
+    almacen: AlmacenMemoria, mala: Any
+) -> None:
+    with pytest.raises((ValueError, psycopg.DataError)):
+        asyncio.run(almacen.abatch([PutOp(C9, "pref-recogida", preferencia()), mala]))
+    assert [i.key for i in almacen.search(C9)] == ["pref-recogida"]
+
+
 def test_callers_that_write_at_once_answer_each_for_their_own(almacen: AlmacenMemoria) -> None:
     async def todos() -> list[Any]:
         return list(

@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,7 +20,7 @@ from memoria import grupos, servidor
 from memoria.almacen import abrir_almacen, embeddings_configurados
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida, positivo
 from memoria.hilos import abrir_checkpointer
-from memoria.models import Documento, Hilo
+from memoria.models import Documento, Ejecucion, Hilo
 from memoria.muestra import conversaciones, formularios
 from memoria.preparacion import preparar
 
@@ -76,15 +77,19 @@ class Command(ComandoMemoria):
         return Resultado(datos, "\n".join(lineas), recuento=recuento)
 
     def _llenar(self) -> None:
-        """Fill what is empty; what a person has already changed stays as it is."""
-        if not Documento.objects.del_espacio("proveedores").exists():
-            self.avisar(_("Escribiendo los avisos de proveedor en su formulario…"))
-            formularios.escribir_avisos(User.objects.get(username="compras"), timezone.localdate())
-        if not Hilo.objects.exists():
-            self.avisar(_("Conversando con los agentes…"))
-            with abrir_almacen() as almacen, abrir_checkpointer() as hilos:
-                conversaciones.conversar_clientes(almacen, hilos)
-                conversaciones.conversar_empleados(almacen, hilos)
+        """Fill once: after a run that ended well, what people change stays as they leave it.
+
+        A run that was killed is taken up where it stopped: what is already there is not written again.
+        """
+        if Ejecucion.objects.filter(comando="demo", codigo=Salida.HECHO).exists():
+            return
+        self.avisar(_("Escribiendo los avisos de proveedor en su formulario…"))
+        formularios.escribir_avisos(User.objects.get(username="compras"), timezone.localdate())
+        self.avisar(_("Conversando con los agentes…"))
+        with abrir_almacen() as almacen, abrir_checkpointer() as hilos:
+            hechos = set(Hilo.objects.values_list("thread_id", flat=True))
+            conversaciones.conversar_clientes(almacen, hilos, hechos)
+            conversaciones.conversar_empleados(almacen, hilos, hechos)
         if not formularios.hay_solicitudes(User.objects.get(username="dpo")):
             self.avisar(_("Tramitando una solicitud de supresión y registrando otra…"))
             formularios.tramitar_supresion(
@@ -98,13 +103,7 @@ class Command(ComandoMemoria):
 
 def servir(puerto: int) -> None:
     """Serve with gunicorn until it is told to stop; its signals are ours."""
-    entorno = {
-        **os.environ,
-        "SECRET_KEY": settings.SECRET_KEY,
-        "CLAVE_REGISTRO": settings.CLAVE_REGISTRO,
-        "CLAVE_SELLO": settings.CLAVE_SELLO,
-        "HTTPS": "off",  # localhost, with no certificate
-    }
+    entorno = {**os.environ, "HTTPS": "off"}  # localhost, with no certificate
     orden = [
         *(sys.executable, "-m", "gunicorn", "memoria.wsgi", "--bind", f"127.0.0.1:{puerto}"),
         *("--workers", "2", "--threads", "4", "--no-control-socket"),
@@ -129,14 +128,15 @@ def _comprobar_puerto(puerto: int) -> None:
 
 
 def _persona(nombre: str, grupo: str | None, clave: str) -> dict[str, Any]:
-    usuario, nueva = User.objects.get_or_create(
-        username=nombre, defaults={"is_staff": True, "is_superuser": grupo is None}
-    )
-    if nueva:
-        usuario.set_password(clave)
-        usuario.save(update_fields=["password"])
-        if grupo:
-            usuario.groups.add(Group.objects.get(name=grupo))
+    with transaction.atomic():  # somebody half made could not log in, and would never be finished
+        usuario, nueva = User.objects.get_or_create(
+            username=nombre, defaults={"is_staff": True, "is_superuser": grupo is None}
+        )
+        if nueva:
+            usuario.set_password(clave)
+            usuario.save(update_fields=["password"])
+            if grupo:
+                usuario.groups.add(Group.objects.get(name=grupo))
     return {"usuario": nombre, "clave": clave, "grupo": grupo}
 
 
