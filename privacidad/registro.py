@@ -1,20 +1,32 @@
-"""The register of what happened: append-only, each entry chained to the one before by SHA-256."""
+"""The register of what happened: append-only, each entry chained to the one before by SHA-256.
+
+The chain is not keyed: who can write to the tables past every trigger can also compute it again from some
+entry on, or cut its end. That cannot be seen from inside. It is seen against something kept outside: the file
+of :mod:`privacidad.exportacion`, and, as far as it goes, the head that the last verification left in its run
+and the evidence that says of each erasure that there must be an entry.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from django.db import connection, transaction
 from django.utils import timezone
 
+from memoria.models import Ejecucion
 from privacidad.models import Asiento
 
 #: What the first entry is chained to.
 ORIGEN = "0" * 64
+#: The command whose runs say how the register stood.
+VERIFICAR = "verificar_registro"
+#: Rows per round trip: what a walk of the whole register holds in memory.
+LOTE = 2000
 
 
 def anotar(
@@ -22,42 +34,247 @@ def anotar(
 ) -> Asiento:
     """Add an entry, in the caller's transaction: what is rolled back was never registered.
 
-    ``datos`` is JSON with no name and no id in clear. Writers take turns until they commit, so the chain has
-    no forks and no gaps.
+    ``datos`` is JSON with no name and no id in clear, and with no fractional numbers: ``jsonb`` gives them
+    back written otherwise, and the entry would look changed (``TypeError``). Writers take turns until they
+    commit, so the chain has no forks and no gaps.
     """
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('privacidad:registro', 0))")
+        bloquear()
         ultimo = Asiento.objects.order_by("-numero").first()
-        asiento = Asiento(
+        entrada = Entrada(
             numero=ultimo.numero + 1 if ultimo else 1,
-            momento=timezone.now(),
+            momento=_en_iso(timezone.now()),
             tipo=tipo,
             referencia=referencia,
             resumen=resumen,
-            datos=dict(datos or {}),
+            datos=json.loads(
+                json.dumps(dict(datos or {})), parse_float=_sin_decimales, parse_constant=_sin_decimales
+            ),
             anterior=ultimo.huella if ultimo else ORIGEN,
         )
-        asiento.huella = huella(asiento)
+        asiento = entrada.asiento(huella=entrada.calcular())
         asiento.save(force_insert=True)
     return asiento
 
 
-def huella(asiento: Asiento) -> str:
-    """SHA-256, in hexadecimal, of the canonical JSON of an entry: sorted keys, no spaces, times in UTC."""
-    momento: datetime = asiento.momento.astimezone(UTC)
-    canonico = json.dumps(
-        [
-            asiento.numero,
-            momento.isoformat(timespec="microseconds"),
-            asiento.tipo,
-            asiento.referencia,
-            asiento.resumen,
-            asiento.datos,
-            asiento.anterior,
-        ],
-        ensure_ascii=False,
-        sort_keys=True,
-        separators=(",", ":"),
+def bloquear() -> None:
+    """Wait for our turn to write to the register; it is ours until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('privacidad:registro', 0))")
+
+
+class Verificacion(NamedTuple):
+    """How the register stands: how many entries it has and the number of the first that is not as it was.
+
+    ``cabeza`` is the hash of the last entry when all of them are right: whoever keeps it elsewhere can tell
+    later whether the end was cut, or everything written again.
+    """
+
+    entradas: int
+    primera_rota: int | None
+    cabeza: str
+
+    @property
+    def ok(self) -> bool:
+        return self.primera_rota is None
+
+
+def verificar() -> Verificacion:
+    """Walk the whole chain, in constant memory.
+
+    A changed byte, a removed, inserted or moved entry is the first broken one. Of a missing end, or of a
+    chain computed again, only what contradicts the last verification or an evidence is seen; it is the
+    number of the first entry that is missing or other.
+    """
+    ancla = _ultima_cabeza()
+    cadena, rota, total = Cadena(), None, 0
+    for entrada in entradas():
+        total += 1
+        if rota is None:
+            rota = cadena.seguir(entrada)
+            if rota is None and ancla and cadena.numero == ancla.entradas and cadena.huella != ancla.cabeza:
+                rota = cadena.numero
+    if rota is None and ((ancla and total < ancla.entradas) or _evidencia_sin_asiento()):
+        rota = total + 1
+    return Verificacion(total, rota, cadena.huella)
+
+
+def primera_distinta(copia: Iterable[Entrada]) -> int | None:
+    """The first entry that is not the same here as in a verified copy, as far as both go."""
+    return next((a.numero for a, b in zip(copia, entradas(), strict=False) if a.huella != b.huella), None)
+
+
+def ultima_verificacion() -> Ejecucion | None:
+    """The last run of ``verificar_registro`` that got to an answer; ``codigo`` is 0 when all was right."""
+    return (
+        Ejecucion.objects.filter(comando=VERIFICAR, recuento__has_keys=["ok", "entradas"])
+        .order_by("-inicio")
+        .first()
     )
-    return hashlib.sha256(canonico.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Entrada:
+    """An entry as it is hashed and exported. ``momento`` is ISO 8601 in UTC to the microsecond.
+
+    ``momento`` is ``None`` when what the table holds is no moment (``infinity``), and then no hash is its.
+    """
+
+    numero: int
+    momento: str | None
+    tipo: str
+    referencia: str
+    resumen: str
+    datos: Any
+    anterior: str
+    huella: str = ""
+
+    def calcular(self) -> str:
+        """SHA-256, in hexadecimal, of the canonical JSON of an entry: sorted keys, no spaces."""
+        if self.momento is None:
+            return ""
+        campos = [
+            *(self.numero, self.momento, self.tipo, self.referencia, self.resumen, self.datos),
+            self.anterior,
+        ]
+        return hashlib.sha256(canonico(campos).encode()).hexdigest()
+
+    def linea(self) -> str:
+        """The entry as one line of JSON."""
+        return canonico(asdict(self))
+
+    @classmethod
+    def de_linea(cls, linea: str) -> Entrada:
+        """The inverse of :meth:`linea`. Raises ``ValueError`` unless it is exactly what that writes."""
+        try:
+            valores = json.loads(linea)
+            entrada = cls(**valores)
+            igual = entrada.linea() == linea
+        except (TypeError, RecursionError) as error:
+            raise ValueError from error
+        textos = (entrada.momento, entrada.tipo, entrada.referencia, entrada.resumen, entrada.anterior)
+        if not igual or type(entrada.numero) is not int or not all(isinstance(t, str) for t in textos):
+            raise ValueError
+        if entrada.momento != _en_iso_desde(str(entrada.momento)):
+            raise ValueError
+        return entrada
+
+    def asiento(self, *, huella: str | None = None) -> Asiento:
+        """A row, not saved."""
+        return Asiento(
+            numero=self.numero,
+            momento=datetime.fromisoformat(str(self.momento)),
+            tipo=self.tipo,
+            referencia=self.referencia,
+            resumen=self.resumen,
+            datos=self.datos,
+            anterior=self.anterior,
+            huella=self.huella if huella is None else huella,
+        )
+
+
+@dataclass
+class Cadena:
+    """Where a walk of the chain is: the number and the hash of the last entry that was right."""
+
+    numero: int = 0
+    huella: str = ORIGEN
+
+    def seguir(self, entrada: Entrada) -> int | None:
+        """Go one entry further; when it is not the one that follows, the number of what is wrong."""
+        esperado = self.numero + 1
+        if entrada.numero != esperado:
+            return min(entrada.numero, esperado)
+        try:
+            propia = entrada.calcular()
+        except ValueError:  # a text that is not Unicode: only a file can have it
+            return esperado
+        if entrada.anterior != self.huella or entrada.huella != propia:
+            return esperado
+        self.numero, self.huella = esperado, entrada.huella
+        return None
+
+
+def entradas(*, hasta: int | None = None) -> Iterator[Entrada]:
+    """Every entry in order, up to number ``hasta``; ``LOTE`` of them in memory at a time."""
+    # By number and not from a cursor of the server: what only grows needs no snapshot, so no transaction is
+    # kept open while whoever reads this works.
+    ultima = -(2**63)
+    while filas := _pagina(ultima, hasta):
+        for numero, momento, tipo, referencia, resumen, datos, anterior, huella in filas:
+            try:
+                cuando, que = _en_iso_desde(momento), json.loads(datos)
+            except (ValueError, RecursionError):
+                cuando, que = None, None
+            yield Entrada(numero, cuando, tipo, referencia, resumen, que, anterior, huella)
+        ultima = filas[-1][0]
+
+
+def _pagina(despues: int, hasta: int | None) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(_ENTRADAS, [despues, hasta, hasta, LOTE])
+        filas: list[Any] = cursor.fetchall()
+    return filas
+
+
+# As text: a value that Python has no name for (`infinity`, a year before Christ) must be found broken, not
+# stop the walk. to_jsonb writes a moment in ISO 8601 whatever DateStyle says.
+_ENTRADAS = """
+SELECT numero, to_jsonb(momento) #>> '{}', tipo, referencia, resumen, datos::text, anterior, huella
+FROM public.privacidad_asiento
+WHERE numero > %s AND (%s::bigint IS NULL OR numero <= %s)
+ORDER BY numero
+LIMIT %s
+"""
+
+
+def canonico(valor: Any) -> str:
+    """The one way to write a JSON value: what is equal is equal byte by byte, and only what is equal."""
+    return json.dumps(valor, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _en_iso(momento: datetime) -> str:
+    return momento.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _en_iso_desde(texto: str) -> str:
+    momento = datetime.fromisoformat(texto)
+    if momento.tzinfo is None:
+        raise ValueError
+    return _en_iso(momento)
+
+
+def _sin_decimales(numero: str) -> NoReturn:
+    raise TypeError(f"the register takes whole numbers only, not {numero}: jsonb would write it otherwise")
+
+
+def _ultima_cabeza() -> Verificacion | None:
+    buena = (
+        Ejecucion.objects.filter(comando=VERIFICAR, codigo=0, recuento__has_keys=["entradas", "cabeza"])
+        .order_by("-inicio")
+        .first()
+    )
+    return Verificacion(buena.recuento["entradas"], None, buena.recuento["cabeza"]) if buena else None
+
+
+def _evidencia_sin_asiento() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_EVIDENCIA_SIN_ASIENTO)
+        return bool(cursor.fetchone()[0])
+
+
+# An evidence and its entry are written in one transaction, and neither is ever deleted.
+_EVIDENCIA_SIN_ASIENTO = """
+SELECT EXISTS (
+    SELECT FROM (
+        SELECT s.referencia, count(*) AS evidencias
+        FROM public.privacidad_evidencia e JOIN public.privacidad_solicitud s ON s.id = e.solicitud_id
+        GROUP BY 1
+    ) de_evidencia
+    LEFT JOIN (
+        SELECT referencia, count(*) AS asientos FROM public.privacidad_asiento
+        WHERE tipo = 'supresion' GROUP BY 1
+    ) de_registro USING (referencia)
+    WHERE coalesce(asientos, 0) < evidencias
+)
+"""

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
+from privacidad import exportacion, registro
+
+
+class Command(ComandoMemoria):
+    help = gettext_lazy("Comprueba, asiento por asiento, que nadie ha tocado el registro.")  # type: ignore[assignment]  # read when shown
+
+    def opciones(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--contra",
+            type=Path,
+            metavar="FILE",
+            help=_(
+                "además, que continúa el que se exportó a este fichero: así se ve también un final cortado"
+            ),
+        )
+
+    def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
+        verificacion = registro.verificar()
+        rota = verificacion.primera_rota
+        if opciones["contra"] and rota is None:
+            rota = self._contra(opciones["contra"], verificacion.entradas)
+        datos = {"entradas": verificacion.entradas, "ok": rota is None, "primera_rota": rota}
+        if rota is not None:
+            frase = _("El registro está roto: el asiento %(numero)s falta o no es el que se escribió.") % {
+                "numero": rota
+            }
+            return Resultado(datos, frase, Salida.INTEGRIDAD, recuento=datos)
+        return Resultado(
+            datos,
+            _("El registro está entero. Asientos comprobados: %(n)s.") % {"n": verificacion.entradas},
+            # The next verification looks for this head: cutting the end or writing it all again changes it.
+            recuento={**datos, "cabeza": verificacion.cabeza},
+        )
+
+    def _contra(self, fichero: Path, hay: int) -> int | None:
+        try:
+            copia = exportacion.comprobar(fichero)
+            distinta = registro.primera_distinta(exportacion.leer(fichero))
+        except exportacion.ExportacionImposible as error:
+            raise CommandError(str(error), returncode=Salida.USO) from None
+        except exportacion.RegistroRoto as error:
+            raise CommandError(str(error), returncode=Salida.INTEGRIDAD) from None
+        return hay + 1 if distinta is None and copia.entradas > hay else distinta
