@@ -26,6 +26,13 @@ ROL_AGENTES = "memoria_agentes"
 _VARIABLES = {"DATABASE_URL_OWNER": "postgres", "DATABASE_URL": ROL_WEB, "PG_AGENTES": ROL_AGENTES}
 
 
+class CarpetaInservible(RuntimeError):
+    """The folder of the embedded server cannot be made or written to."""
+
+    def __init__(self, carpeta: Path) -> None:
+        super().__init__(f"No se puede escribir en {carpeta}: dé otra carpeta en DATOS, o una DATABASE_URL.")
+
+
 def asegurar() -> None:
     """Start the embedded server unless a database is configured, and put its three URLs in the environment.
 
@@ -62,7 +69,10 @@ def secreto(nombre: str, *, prefijo: str = "", octetos: int = 50) -> str:
 
 def arrancar(en: Path) -> dict[str, str]:
     """Start (or join) the server whose data live in ``en / "pg"``; returns the three URLs by variable."""
-    en.mkdir(parents=True, exist_ok=True)
+    try:
+        en.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CarpetaInservible(en) from error
     with warnings.catch_warnings():
         # platformdirs warns when XDG_RUNTIME_DIR is unset; the folder it falls back to is not used by us.
         warnings.simplefilter("ignore")

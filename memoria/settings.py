@@ -6,6 +6,7 @@ program with a sentence that names it.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +24,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
 
-servidor.asegurar()
+try:
+    servidor.asegurar()
+except servidor.CarpetaInservible as error:
+    raise ImproperlyConfigured(str(error)) from None
 EMBEBIDO = servidor.embebido()
 NIVELES = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
@@ -103,6 +107,15 @@ def _correo(variable: str) -> dict[str, Any]:
     return {**ajustes, "EMAIL_PORT": ajustes["EMAIL_PORT"] or puerto}
 
 
+def _lista(variable: str, forma: str, que: str) -> list[str]:
+    """Values separated by commas, each of the given form."""
+    valores = [v.strip() for v in env.str(variable, "").split(",") if v.strip()]
+    for valor in valores:
+        if not re.fullmatch(forma, valor):
+            raise ImproperlyConfigured(f"La variable {variable} tiene «{valor}» y debe tener {que}.")
+    return valores
+
+
 def _secreto(variable: str) -> str:
     """A secret from the environment; with the embedded server, one made once and kept beside its data."""
     valor: str = env.str(variable, "")
@@ -147,8 +160,14 @@ SECRET_KEY = _secreto("SECRET_KEY")
 CLAVE_REGISTRO = _secreto("CLAVE_REGISTRO")
 #: Encrypts what may be kept of a person. Kept apart from the database and its backups.
 CLAVE_SELLO = _secreto("CLAVE_SELLO")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ALLOWED_HOSTS = _lista("ALLOWED_HOSTS", r"[^/\s]+", "nombres como memoria.ejemplo.es, sin https://") or [
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+]
+CSRF_TRUSTED_ORIGINS = _lista(
+    "CSRF_TRUSTED_ORIGINS", r"https?://[^/\s]+", "orígenes como https://memoria.ejemplo.es"
+)
 
 INSTALLED_APPS = [
     "memoria.apps.MemoriaConfig",
