@@ -1,4 +1,5 @@
-"""What the database answers when a write comes late for an erasure (``sql/vallas.sql``), as errors with a name."""
+"""What the database answers to a write that comes late for an erasure (``sql/vallas.sql``) or goes over what is
+restricted (``sql/limitaciones.sql``), as errors with a name."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from memoria.politica import PoliticaIncumplida
 #: SQLSTATEs of the triggers. Classes from I to Z are nobody's (PostgreSQL, appendix A).
 CODIGO_SUJETO = "MV001"
 CODIGO_HILO = "MV002"
+#: Of ``sql/limitaciones.sql``.
+CODIGO_LIMITADO = "MV003"
 
 
 class SujetoSuprimido(PoliticaIncumplida):
@@ -27,12 +30,24 @@ class SujetoSuprimido(PoliticaIncumplida):
         )
 
 
+class DatoLimitado(PoliticaIncumplida):
+    """The document, or the whole card, is restricted (art. 18 GDPR): stored, and not written over."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Ese dato está limitado mientras privacidad revisa si es correcto: hasta entonces no se puede cambiar "
+            "ni borrar."
+        )
+
+
 @contextmanager
 def traducir() -> Iterator[None]:
-    """Turn the refusal of a fence into :class:`SujetoSuprimido`; any other error goes on as it is."""
+    """Give the refusals of the database their names; any other error goes on as it is."""
     try:
         yield
     except psycopg.DatabaseError as error:
         if error.diag.sqlstate == CODIGO_SUJETO:
             raise SujetoSuprimido from None
+        if error.diag.sqlstate == CODIGO_LIMITADO:
+            raise DatoLimitado from None
         raise

@@ -6,6 +6,7 @@ None of them names the subject: they end up in logs.
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from privacidad.estados import Estado
 
@@ -43,6 +44,22 @@ class CuatroOjos(ErrorDePrivacidad):
         )
 
 
+class MencionesSinDecidir(ErrorDePrivacidad):
+    """Rows of other people name the person and nobody has decided what becomes of them."""
+
+    def __init__(self, cuantas: int) -> None:
+        super().__init__(
+            ngettext(
+                "%d dato de otras personas menciona a esta y está sin decidir: decida antes si se borra o se "
+                "conserva.",
+                "%d datos de otras personas mencionan a esta y están sin decidir: decida antes si se borran o "
+                "se conservan.",
+                cuantas,
+            )
+            % cuantas
+        )
+
+
 class DatoNoValido(ErrorDePrivacidad):
     """Something typed cannot be used; the sentence says what and why."""
 
@@ -57,6 +74,18 @@ class DestinoDesconocido(ErrorDePrivacidad):
                 "nada. Instale la versión que lo conoce."
             )
             % {"nombre": nombre}
+        )
+
+
+class RevisionVacia(ErrorDePrivacidad):
+    """The review found nothing, that is what was approved, and now there is something. Nothing was erased."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "La revisión no encontró nada de esta persona y ahora hay datos: no se ha borrado nada. "
+                "Repita la revisión y vuelva a aprobarla."
+            )
         )
 
 
@@ -75,6 +104,18 @@ class RecuentoDistinto(ErrorDePrivacidad):
                 "intentarlo."
             )
             % {"destino": destino, "que": que, "antes": antes, "borrados": borrados, "despues": despues}
+        )
+
+
+class EscriturasEnCurso(ErrorDePrivacidad):
+    """Data of the person, or a large load, are being written and it does not end. Nothing was erased."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Se están escribiendo datos en la memoria y no terminan: no se ha borrado nada. Vuelva a "
+                "intentarlo dentro de un momento."
+            )
         )
 
 

@@ -11,69 +11,89 @@ tried again later. Threads are held from the start (see :meth:`Sujeto.capturar`)
 
 from __future__ import annotations
 
-import logging
 from copy import copy
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.utils import timezone
 
-from privacidad import registro
+from privacidad import gestiones, menciones, registro, vallas
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
-from privacidad.errores import DestinoNoDisponible, RecuentoDistinto
+from privacidad.errores import RecuentoDistinto
 from privacidad.estados import Estado
-from privacidad.models import Evidencia, Gestion, Solicitud
-from privacidad.servicios.paso import copiar, pasar
-
-logger = logging.getLogger(__name__)
+from privacidad.models import Evidencia, Solicitud
+from privacidad.servicios.paso import bloquear, copiar, pasar
 
 
 def vista_previa(solicitud: Solicitud) -> dict[str, Recuento]:
-    """``{destination: {what: how many}}`` of what an erasure would take; changes nothing.
+    """``{destination: {what: how many}}`` of what an erasure would take in PostgreSQL; changes nothing.
 
-    An external destination that cannot be asked now is not in it: the run asks again.
+    What is outside is counted by :func:`privacidad.gestiones.contar`.
     """
     sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id)
-    previa = {d.nombre: d.contar(sujeto) for d in _internos()}
-    for d in _externos():
-        try:
-            previa[d.nombre] = d.contar(sujeto)
-        except DestinoNoDisponible as error:
-            logger.warning("%s: %s no responde en la revisión: %s", solicitud.referencia, d.nombre, error)
-    return previa
+    return {d.nombre: d.contar(sujeto) for d in _internos()}
 
 
-def ejecutar(solicitud: Solicitud, *, por: User | None) -> Evidencia:
+def ejecutar(solicitud: Solicitud, *, por: User | None, simular: bool = False) -> Evidencia:
     """Erase; see :func:`privacidad.servicios.ejecutar`."""
     actual = copy(solicitud)  # should it all be rolled back, the caller's object never left its state
+    # Durable: what is outside is asked after this is committed, and never inside a transaction.
+    with transaction.atomic(durable=not simular):
+        actual = bloquear(actual)
+        evidencia = _vigente(actual)
+        if evidencia is None:
+            actual = pasar(actual, Estado.EN_CURSO, por=por)
+            evidencia = suprimir(actual)
+            gestiones.abrir(actual)
+            pasar(actual, _siguiente(actual), por=por)
+        transaction.set_rollback(simular)
+    if not simular:
+        gestiones.atender(actual)
+        completar(actual, por=por)
+    copiar(actual, solicitud)
+    return evidencia
+
+
+def completar(solicitud: Solicitud, *, por: User | None) -> None:
+    """Close a partial request if nothing is left to erase anywhere."""
     with transaction.atomic():
-        actual = pasar(actual, Estado.EN_CURSO, por=por)
-        evidencia = suprimir(actual)
-        pasar(actual, _siguiente(actual), por=por)
-    for gestion in actual.gestiones.all():
-        if not gestion.terminada:
-            gestionar(actual, gestion)
-    if actual.estado == Estado.PARCIAL and _siguiente(actual) == Estado.COMPLETADA:
-        with transaction.atomic():
+        actual = bloquear(solicitud)
+        if actual.estado == Estado.PARCIAL and _siguiente(actual) == Estado.COMPLETADA:
             pasar(actual, Estado.EN_CURSO, por=por)
             pasar(actual, Estado.COMPLETADA, por=por)
     copiar(actual, solicitud)
-    return evidencia
+
+
+def _vigente(solicitud: Solicitud) -> Evidencia | None:
+    """The evidence of a partial request that still holds: in PostgreSQL there is what is held back and no more.
+
+    Then a run has nothing to do there, and leaves no step: it may be one of many that wait for somebody.
+    """
+    if solicitud.estado != Estado.PARCIAL:
+        return None
+    sujeto = Sujeto.capturar(
+        solicitud.espacio, solicitud.sujeto_id, excluidos=_excluidos(solicitud), bloquear=True
+    )
+    for d in _internos():
+        retenidos = d.retenidos(sujeto)
+        if any(n != retenidos.get(que, 0) for que, n in d.contar(sujeto).items()):
+            return None
+    return solicitud.evidencias.last()
 
 
 def suprimir(solicitud: Solicitud) -> Evidencia:
     """Erase the subject of a request from every destination in PostgreSQL and write the evidence down.
 
-    Raises :class:`RecuentoDistinto` and :class:`DestinoDesconocido`; the caller's transaction must then roll
-    back.
+    Raises :class:`RecuentoDistinto`, :class:`DestinoDesconocido` and :class:`EscriturasEnCurso`; the caller's
+    transaction must then roll back.
     """
     for nombre in solicitud.vista_previa:
         destino(nombre)  # one that was previewed and is no longer registered stops the run
-    sujeto = Sujeto.capturar(
-        solicitud.espacio, solicitud.sujeto_id, excluidos=_excluidos(solicitud), bloquear=True
-    )
+    menciones.exigir_decididas(solicitud)
+    excluidos = _excluidos(solicitud)
+    vallas.levantar(solicitud.espacio, solicitud.sujeto_id, hilos_retenidos=excluidos.get("hilos", ()))
+    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=excluidos, bloquear=True)
     solicitud.reservar(hilos=sorted({*solicitud.hilos_capturados(), *sujeto.hilos}))
     destinos = _internos()
     antes = {d.nombre: d.contar(sujeto) for d in destinos}
@@ -81,8 +101,6 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
     despues = {d.nombre: d.verificar(sujeto) for d in destinos}
     for d in destinos:
         _comprobar(d, antes[d.nombre], borrados[d.nombre], despues[d.nombre], d.retenidos(sujeto))
-    for d in _externos():
-        Gestion.objects.get_or_create(solicitud=solicitud, destino=d.nombre)
     testigo = _testigo()
     nada = not any(n for recuento in antes.values() for n in recuento.values())
     evidencia = Evidencia.objects.create(
@@ -115,41 +133,6 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
     return evidencia
 
 
-def gestionar(solicitud: Solicitud, gestion: Gestion) -> None:
-    """Try one external destination once and write down how it stands; the other side's faults included."""
-    d = destino(gestion.destino)
-    sujeto = Sujeto(solicitud.espacio, solicitud.sujeto_id, solicitud.hilos_capturados())
-    gestion.intentos += 1
-    try:
-        if gestion.estado != Gestion.Estado.POR_VERIFICAR:
-            antes = d.contar(sujeto)
-            # Only the first try says what there was: a retry may find its own work half done.
-            gestion.recuento = {"antes": antes, **gestion.recuento}
-            d.suprimir(sujeto)
-        despues = d.verificar(sujeto)
-    except DestinoNoDisponible as error:
-        gestion.estado, gestion.detalle = Gestion.Estado.FALLIDA, str(error)
-    else:
-        gestion.recuento = {**gestion.recuento, "despues": despues}
-        gestion.detalle = ""
-        if any(despues.values()):
-            gestion.estado = Gestion.Estado.POR_VERIFICAR
-        elif any(gestion.recuento["antes"].values()):
-            gestion.estado = Gestion.Estado.HECHA
-        else:
-            gestion.estado = Gestion.Estado.SIN_DATOS
-    gestion.momento = timezone.now()
-    with transaction.atomic():
-        gestion.save()
-        registro.anotar(
-            tipo="gestion",
-            referencia=solicitud.referencia,
-            resumen=solicitud.resumen,
-            datos={"destino": d.nombre, "estado": gestion.estado, **gestion.recuento},
-        )
-    logger.info("%s %s: %s", solicitud.referencia, d.nombre, gestion.estado)
-
-
 def _siguiente(solicitud: Solicitud) -> Estado:
     """Where a run leaves the request: nothing may be left to erase for it to be complete."""
     quedan = solicitud.exclusiones.activas().exists() or any(
@@ -160,10 +143,6 @@ def _siguiente(solicitud: Solicitud) -> Estado:
 
 def _internos() -> tuple[Destino, ...]:
     return tuple(d for d in DESTINOS if not d.externo)
-
-
-def _externos() -> tuple[Destino, ...]:
-    return tuple(d for d in DESTINOS if d.externo and d.activo)
 
 
 def _excluidos(solicitud: Solicitud) -> dict[str, tuple[str, ...]]:

@@ -32,7 +32,7 @@ os.environ.update(
     CLAVE_SELLO="s" * 50,
     HTTPS="off",
 )
-for _variable in ("EMBEDDINGS_URL", "LLM_URL", "DEBUG"):
+for _variable in ("EMBEDDINGS_URL", "LLM_URL", "LANGFUSE_URL", "EMAIL_URL", "SITE_URL", "DEBUG"):
     os.environ.pop(_variable, None)
 django.setup()
 
@@ -74,9 +74,9 @@ def _de_fabrica(_propietario: psycopg.Connection) -> list[str]:
     filas = _propietario.execute(
         """
         SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
-        WHERE schemaname IN ('public', 'langgraph') AND tablename NOT LIKE '%migrations'
+        WHERE schemaname IN ('public', 'langgraph', 'vallas') AND tablename NOT LIKE '%migrations'
           AND tablename NOT IN
-              ('auth_group', 'auth_permission', 'auth_group_permissions', 'django_content_type')
+              ('auth_group', 'auth_permission', 'auth_group_permissions', 'django_content_type', 'sal')
         """
     )
     return [f[0] for f in filas]
