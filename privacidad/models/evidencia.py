@@ -128,9 +128,11 @@ class Gestion(models.Model):
     )
     destino = models.CharField(_("destino"), max_length=40)
     estado = models.CharField(_("estado"), max_length=20, choices=Estado, default=Estado.PENDIENTE)
-    #: ``{"antes": counts, "despues": counts}`` as far as it got: counts only.
+    #: ``{"antes": counts, "borrados": counts, "despues": counts}`` as far as it got: counts only.
     recuento = models.JSONField(_("recuento"), default=dict)
     intentos = models.PositiveIntegerField(_("intentos"), default=0)
+    #: When the deletion was last asked for; null while it has not been.
+    pedida = models.DateTimeField(_("borrado pedido"), null=True, blank=True)
     #: A sentence, never what the other side answered: that may quote the person.
     detalle = models.TextField(_("detalle"), blank=True)
     momento = models.DateTimeField(_("última vez"), db_default=Now())

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -34,15 +34,14 @@ class Command(ComandoMemoria):
         frase = _(
             "Supresiones completadas: %(completadas)d; parciales: %(parciales)d; fallidas: %(fallidas)d."
         )
-        incompletas = cuentas["parciales"] or cuentas["fallidas"]
+        # Half done is only half done once it is done: a dry run just could not ask the external destinations.
+        incompletas = cuentas["fallidas"] or (cuentas["parciales"] and not simular)
         return Resultado(datos, frase % cuentas, Salida.PARCIAL if incompletas else Salida.HECHO)
 
     def _una(self, solicitud: Solicitud, simular: bool) -> str | None:
         """Run one request; the key it counts under, or none when somebody else got to it first."""
         try:
-            with transaction.atomic():
-                servicios.ejecutar(solicitud=solicitud, por=None)
-                transaction.set_rollback(simular)
+            servicios.ejecutar(solicitud=solicitud, por=None, simular=simular)
         except TransicionNoPermitida:
             return None
         except (ErrorDePrivacidad, DatabaseError) as error:
