@@ -3,11 +3,22 @@ from __future__ import annotations
 from django.urls import path
 
 from privacidad import views
+from privacidad.vistas import cuadro, escritos
 
 app_name = "privacidad"
 urlpatterns = [
     path("", views.solicitudes, name="solicitudes"),
+    path("cuadro/", cuadro.cuadro, name="cuadro"),
+    path("registro-mensual/<str:mes>.<str:formato>", cuadro.registro_mensual, name="registro_mensual"),
+    path("verificar/", escritos.verificar, name="verificar"),
     path("solicitudes/nueva/", views.nueva, name="nueva"),
     path("solicitudes/<str:referencia>/", views.solicitud, name="solicitud"),
+    path("solicitudes/<str:referencia>/<str:nombre>.pdf", escritos.escrito, name="escrito"),
+    path(
+        "solicitudes/<str:referencia>/<str:nombre>.json",
+        escritos.escrito,
+        {"formato": "json"},
+        name="evidencia",
+    ),
     path("solicitudes/<str:referencia>/<slug:nombre>/", views.paso, name="paso"),
 ]

@@ -6,16 +6,17 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from memoria.explorador.acceso import con_permiso
 from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import palabras, servicios
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
@@ -28,9 +29,13 @@ POR_PAGINA = 50
 ABIERTAS, TODAS = "abiertas", "todas"
 
 
-@login_required
-@permission_required("privacidad.view_solicitud", raise_exception=True)
-@require_GET
+def _su_pagina(referencia: str, nombre: str) -> str:
+    # A step is only ever sent: who must log in again lands on the page it is sent from.
+    return reverse("privacidad:solicitud", args=[referencia])
+
+
+@require_safe
+@con_permiso("privacidad.view_solicitud")
 def solicitudes(request: HttpRequest) -> HttpResponse:
     """The queue: the fewest days left on top. ``?estado=`` is a state, ``abiertas`` or ``todas``."""
     filtro = request.GET.get("estado", ABIERTAS)
@@ -67,9 +72,8 @@ def solicitudes(request: HttpRequest) -> HttpResponse:
     )
 
 
-@login_required
-@permission_required("privacidad.recibir_solicitud", raise_exception=True)
 @require_http_methods(["GET", "HEAD", "POST"])
+@con_permiso("privacidad.recibir_solicitud")
 def nueva(request: HttpRequest) -> HttpResponse:
     """Register a request that has come in."""
     formulario = RecibirForm(request.POST or None)
@@ -95,17 +99,15 @@ def nueva(request: HttpRequest) -> HttpResponse:
     )
 
 
-@login_required
-@permission_required("privacidad.view_solicitud", raise_exception=True)
-@require_GET
+@require_safe
+@con_permiso("privacidad.view_solicitud")
 def solicitud(request: HttpRequest, referencia: str) -> HttpResponse:
     """One request: what has been done, what comes next and, once erased, the evidence."""
     return _pagina(request, get_object_or_404(Solicitud, referencia=referencia))
 
 
-@login_required
-@permission_required("privacidad.view_solicitud", raise_exception=True)
 @require_POST
+@con_permiso("privacidad.view_solicitud", volver=_su_pagina)
 def paso(request: HttpRequest, referencia: str, nombre: str) -> HttpResponse:
     """Take one step; on success, back to the page of the request."""
     elegida = accion(nombre)
@@ -160,6 +162,7 @@ def _pagina(
             "previa": palabras.lineas_previas(objeto.vista_previa),
             "hay": palabras.resumen_de_datos(objeto.vista_previa),
             "evidencias": [(e, palabras.lineas(e)) for e in evidencias],
+            "escritos": objeto.escritos.ligeros(),
             "siguientes": [o for o in ofrecidas if not o["accion"].aparta],
             "apartes": [o for o in ofrecidas if o["accion"].aparta],
         },
@@ -173,7 +176,7 @@ def _ofrecer(a: Accion, objeto: Solicitud, usuario: User, enviados: dict[str, fo
 
 
 def _usuario(request: HttpRequest) -> User:
-    return cast(User, request.user)  # behind login_required
+    return cast(User, request.user)  # behind con_permiso
 
 
 def _fecha(solicitud: Solicitud) -> str:

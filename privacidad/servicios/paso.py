@@ -12,10 +12,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from privacidad import estados, registro
+from privacidad import escritos, estados, registro
 from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
+from privacidad.identificadores import de_la_solicitud, hallados
 from privacidad.models import Paso, Solicitud
+from privacidad.olvido import olvidar_direcciones
 
 logger = logging.getLogger(__name__)
 
@@ -57,14 +59,21 @@ def pasar(
         actual.estado = a
         if a in estados.CERRADAS:
             actual.sujeto_id, actual.reservado, actual.cerrada = "", b"", timezone.now()
+            olvidar_direcciones(actual)
         elif actual.cerrada:
             actual.cerrada = None
         guardar(actual)
         Paso.objects.create(solicitud=actual, estado=a, por=por, texto=anotado)
         registro.anotar(tipo=a.value, referencia=actual.referencia, resumen=actual.resumen)
+        escritos.emitir_al_llegar(actual, a)
     copiar(actual, solicitud)
-    logger.info("%s %s", actual.referencia, a.value)
+    anotar_al_confirmar("%s %s", actual.referencia, a.value)
     return actual
+
+
+def anotar_al_confirmar(mensaje: str, *partes: object) -> None:
+    """Log a line once the transaction commits: what is rolled back did not happen."""
+    transaction.on_commit(lambda: logger.info(mensaje, *partes))
 
 
 def guardar(solicitud: Solicitud) -> None:
@@ -85,9 +94,11 @@ def texto_conservado(texto: str, solicitud: Solicitud) -> str:
     Raises :class:`DatoNoValido`.
     """
     limpio = texto_breve(texto)
-    for dato in (solicitud.sujeto_id, *solicitud.identificadores().values()):
-        if re.search(rf"(?<!\w){re.escape(dato)}(?!\w)", limpio, re.IGNORECASE):
-            raise DatoNoValido(_("El texto se conserva y repite un identificador de la persona: quítelo."))
+    literales = (solicitud.sujeto_id, *solicitud.identificadores().values())
+    if any(re.search(rf"(?<!\w){re.escape(d)}(?!\w)", limpio, re.IGNORECASE) for d in literales) or hallados(
+        de_la_solicitud(solicitud), [limpio]
+    ):
+        raise DatoNoValido(_("El texto se conserva y repite un identificador de la persona: quítelo."))
     return limpio
 
 

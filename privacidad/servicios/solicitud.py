@@ -18,11 +18,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoria import politica
-from privacidad import estados, plazos, registro, supresion
+from privacidad import escritos, estados, gestiones, menciones, plazos, registro, supresion
 from privacidad.destinos import Recuento
 from privacidad.errores import CuatroOjos, DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
-from privacidad.models import UNA_ABIERTA, Canal, Evidencia, Paso, Solicitud
+from privacidad.identificadores import sumar
+from privacidad.models import UNA_ABIERTA, Canal, Escrito, Evidencia, Paso, Solicitud
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import CONTROL, bloquear, copiar, exigir, guardar, pasar, texto_conservado
 
@@ -51,7 +52,7 @@ def recibir(
     Raises :class:`SinPermiso` and :class:`DatoNoValido`.
     """
     exigir(por, "recibir_solicitud")
-    prefijo = _prefijo(espacio, sujeto_id)
+    prefijo = prefijo_de(espacio, sujeto_id)
     if canal not in Canal.values:
         raise DatoNoValido(_("El canal no es ninguno de los previstos: elija uno de la lista."))
     _comprobar_recibida(recibida)
@@ -85,9 +86,13 @@ def identificar(*, solicitud: Solicitud, como: str, por: User) -> None:
 def revisar(*, solicitud: Solicitud, por: User) -> dict[str, Recuento]:
     """Count what there is in every destination: ``{"memoria": {"documentos": 3, …}, …}``. Erases nothing."""
     exigir(por, "tramitar_solicitud")
+    activa = solicitud.principal or solicitud
+    # Other systems are asked before the transaction, never inside it.
+    fuera = gestiones.contar(activa) if estados.permitida(activa.estado, Estado.REVISADA) else {}
 
     def contar(actual: Solicitud) -> None:
-        actual.vista_previa = supresion.vista_previa(actual)
+        menciones.buscar(actual)
+        actual.vista_previa = {**supresion.vista_previa(actual), **fuera}
 
     return dict(pasar(solicitud, Estado.REVISADA, por=por, cambio=contar).vista_previa)
 
@@ -98,11 +103,12 @@ def aprobar(*, solicitud: Solicitud, por: User, excepcion_motivo: str | None = N
     With a single data protection officer the exception is explicit: ``excepcion_motivo`` says why, and stays
     in the request.
 
-    Raises :class:`CuatroOjos` besides the errors of every step.
+    Raises :class:`CuatroOjos` and :class:`MencionesSinDecidir` besides the errors of every step.
     """
     exigir(por, "aprobar_solicitud")
 
     def cuatro_ojos(actual: Solicitud) -> None:
+        menciones.exigir_decididas(actual)
         la_recibio = Paso.objects.filter(
             solicitud__in=[actual, *actual.vinculadas.all()],
             estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
@@ -118,18 +124,21 @@ def aprobar(*, solicitud: Solicitud, por: User, excepcion_motivo: str | None = N
     pasar(solicitud, Estado.APROBADA, por=por, texto=excepcion_motivo, cambio=cuatro_ojos)
 
 
-def ejecutar(*, solicitud: Solicitud, por: User | None = None) -> Evidencia:
+def ejecutar(*, solicitud: Solicitud, por: User | None = None, simular: bool = False) -> Evidencia:
     """Erase the subject everywhere and close the request; returns the evidence of what PostgreSQL erased.
 
     Inside PostgreSQL it is all of it and its evidence, or nothing. What is held back, and what an external
     destination has not confirmed yet, leaves the request ``parcial``; another run does only what is left.
+    With ``simular`` the same is done in PostgreSQL and rolled back, and no external destination is asked for
+    anything: only the caller's object says how the request would stand. Otherwise it may not be called inside
+    a transaction.
 
     Raises :class:`RecuentoDistinto`, :class:`DestinoDesconocido` (nothing was erased, the request stays as it
     was), :class:`TransicionNoPermitida` and :class:`SinPermiso`.
     """
     if por is not None:
         exigir(por, "ejecutar_solicitud")
-    return supresion.ejecutar(solicitud, por=por)
+    return supresion.ejecutar(solicitud, por=por, simular=simular)
 
 
 def denegar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
@@ -169,6 +178,7 @@ def ampliar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
             resumen=actual.resumen,
             datos={"vence": actual.vence.isoformat()},
         )
+        escritos.emitir(actual, Escrito.Tipo.AMPLIACION)
     copiar(actual, solicitud)
     logger.info("%s ampliada", actual.referencia)
 
@@ -200,13 +210,15 @@ def _registrar(nueva: Solicitud, por: User) -> None:
 def _vincular(nueva: Solicitud, abierta: Solicitud, otros: Mapping[str, str], por: User) -> None:
     nueva.principal, nueva.estado, nueva.cerrada = abierta, Estado.VINCULADA, timezone.now()
     _registrar(nueva, por)
-    abierta.reservar(identificadores={**otros, **abierta.identificadores()})
+    abierta.reservar(identificadores=sumar(abierta.identificadores(), otros))
+    if otros and abierta.estado in (Estado.REVISADA, Estado.APROBADA):
+        menciones.buscar(abierta)  # by what the person is now known by too
     if not abierta.ampliada:
         abierta.vence = min(abierta.vence, nueva.vence)
     guardar(abierta)
 
 
-def _prefijo(espacio: str, sujeto_id: str) -> str:
+def prefijo_de(espacio: str, sujeto_id: str) -> str:
     if isinstance(sujeto_id, str):
         if len(sujeto_id) > LARGO_MAXIMO_SUJETO:
             raise DatoNoValido(
@@ -226,6 +238,8 @@ def _comprobar_recibida(recibida: date) -> None:
         raise DatoNoValido(_("La fecha de recepción debe ser un día, sin hora."))
     if recibida > plazos.hoy():
         raise DatoNoValido(_("La fecha de recepción no puede ser posterior a hoy."))
+    if recibida < plazos.PRIMER_DIA:
+        raise DatoNoValido(_("La fecha de recepción es anterior al reglamento: compruebe el año."))
 
 
 def _identificadores(valores: Mapping[str, str] | None) -> dict[str, str]:

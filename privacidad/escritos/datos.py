@@ -1,0 +1,241 @@
+"""What each document says, as plain JSON, read from the request and its evidence. No layout and no wording.
+
+This is all a document may say: :mod:`privacidad.escritos.pdf` is handed this and nothing else. It holds the
+evidence whole, statements included, so its digest, printed on the document, is the digest of what proves it. It
+holds no id and no name of the person, and no key of a row: those may name somebody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Max
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from memoria.explorador.palabras import nombre_de_espacio
+from privacidad import plazos
+from privacidad.destinos import DESTINOS
+from privacidad.estados import Estado
+from privacidad.models import Escrito, Evidencia, Exclusion, Gestion, Mencion, Paso, Solicitud
+
+Datos = dict[str, Any]
+
+#: Documents are in Spanish, whatever language the officer reads the screens in.
+IDIOMA = "es"
+
+
+def reunir(
+    solicitud: Solicitud,
+    tipo: Escrito.Tipo,
+    *,
+    numero: str,
+    emitido: datetime,
+    evidencias: Sequence[Evidencia] = (),
+) -> Datos:
+    """Everything the document says. JSON only: dates are ISO 8601, moments in Madrid's time."""
+    with translation.override(IDIOMA):
+        datos = _comunes(solicitud, tipo, numero, emitido)
+        match tipo:
+            case Escrito.Tipo.DENEGACION:
+                return {**datos, **_denegacion(solicitud)}
+            case Escrito.Tipo.AMPLIACION:
+                return {**datos, **_ampliacion(solicitud)}
+        return {**datos, **_resultado(solicitud, evidencias)}
+
+
+def canonico(datos: Datos) -> bytes:
+    """The canonical JSON: sorted keys, no spaces, UTF-8."""
+    return json.dumps(datos, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def huella(datos: Datos) -> str:
+    """SHA-256, in hexadecimal, of the canonical JSON: what is printed on the document."""
+    return hashlib.sha256(canonico(datos)).hexdigest()
+
+
+def pendientes_de_escrito(solicitud: Solicitud) -> list[Evidencia]:
+    """The evidence that no document of this request covers yet, the oldest first."""
+    ultima = solicitud.escritos.aggregate(ultima=Max("evidencia"))["ultima"] or 0
+    return list(solicitud.evidencias.filter(pk__gt=ultima).order_by("pk"))
+
+
+def borro(solicitud: Solicitud, evidencias: Iterable[Evidencia]) -> bool:
+    """Whether something was erased, here or in an external destination that confirmed it. 0 → 0 is not."""
+    return any(not e.sin_datos for e in evidencias) or any(
+        g.estado == Gestion.Estado.HECHA for g in solicitud.gestiones.all()
+    )
+
+
+def _comunes(solicitud: Solicitud, tipo: Escrito.Tipo, numero: str, emitido: datetime) -> Datos:
+    return {
+        "tipo": tipo.value,
+        "numero": numero,
+        "emitido": _momento(emitido),
+        "responsable": settings.RESPONSABLE,
+        "referencia": solicitud.referencia,
+        "categoria": nombre_de_espacio(solicitud.espacio),
+        "resumen": solicitud.resumen,
+        "recibida": solicitud.recibida.isoformat(),
+        "canal": str(solicitud.get_canal_display()),
+        "vence": solicitud.vence.isoformat(),
+        "vinculadas": [
+            {"referencia": v.referencia, "recibida": v.recibida.isoformat()}
+            for v in solicitud.vinculadas.order_by("pk")
+        ],
+        "comprobar": settings.SITE_URL + reverse("privacidad:verificar"),
+    }
+
+
+def _denegacion(solicitud: Solicitud) -> Datos:
+    paso = solicitud.pasos.filter(estado=Estado.DENEGADA).latest("pk")
+    return {"motivo": paso.texto, "pasos": [_paso("denegacion", paso)]}
+
+
+def _ampliacion(solicitud: Solicitud) -> Datos:
+    # The step of an extension keeps the state the request was in: it is the one just written.
+    paso = solicitud.pasos.latest("pk")
+    return {
+        "motivo": paso.texto,
+        "vencia": plazos.vencimiento(solicitud.primera_recepcion()).isoformat(),
+        "pasos": [_paso("ampliacion", paso)],
+    }
+
+
+def _resultado(solicitud: Solicitud, evidencias: Sequence[Evidencia]) -> Datos:
+    return {
+        "pasos": [_paso(p.estado, p) for p in solicitud.pasos.select_related("por") if p.estado in _PASOS],
+        "excepcion": solicitud.excepcion_motivo,
+        "evidencias": [_evidencia(e) for e in evidencias],
+        "gestiones": [_gestion(g) for g in solicitud.gestiones.order_by("pk")],
+        "exclusiones": [_exclusion(x) for x in solicitud.exclusiones.order_by("pk")],
+        "menciones": _menciones(solicitud),
+        "copia": _copia(solicitud),
+        "permanece": _permanece(evidencias),
+        "anteriores": [e.numero for e in solicitud.escritos.ligeros().exclude(evidencia=None).order_by("pk")],
+    }
+
+
+#: The steps a certificate tells: who received, who approved, who ran it, and what came after.
+_PASOS = frozenset({Estado.RECIBIDA, Estado.APROBADA, Estado.EN_CURSO, Estado.REAPARECIDA})
+
+
+def _paso(que: str, paso: Paso) -> Datos:
+    return {"que": str(que), "quien": _quien(paso.por), "momento": _momento(paso.momento)}
+
+
+def _quien(por: User | None) -> str:
+    """The role; the name only where the installation says so."""
+    if por is None:
+        return "tarea programada"
+    grupos = set(por.groups.values_list("name", flat=True))
+    papel = next((nombre for grupo, nombre in _PAPELES.items() if grupo in grupos), "persona autorizada")
+    if settings.ESCRITOS_CON_NOMBRE:
+        return f"{por.get_full_name() or por.get_username()} ({papel})"
+    return papel
+
+
+_PAPELES = {
+    "dpo": "delegación de protección de datos",
+    "operaciones": "operaciones",
+}
+
+
+def _evidencia(evidencia: Evidencia) -> Datos:
+    return {
+        "resultado": evidencia.resultado,
+        "momento": _momento(evidencia.momento),
+        "rol": evidencia.rol,
+        "sesion": evidencia.sesion,
+        "posicion_wal": evidencia.posicion_wal,
+        "vectores_huerfanos": evidencia.vectores_huerfanos,
+        "destinos": evidencia.destinos,
+        "lineas": list(_lineas(evidencia.destinos)),
+    }
+
+
+def _lineas(destinos: dict[str, Any]) -> Iterable[Datos]:
+    """The counts in the order of the registry, with their names as people read them today."""
+    conocidos = {d.nombre: d for d in DESTINOS}
+    for nombre in sorted(destinos, key=lambda n: [*conocidos, n].index(n)):
+        d = conocidos.get(nombre)
+        etiquetas = d.etiquetas if d else {}
+        recuentos = destinos[nombre]
+        for clave in sorted(recuentos["antes"], key=lambda c: [*etiquetas, c].index(c)):
+            yield {
+                "destino": str(d.etiqueta) if d else nombre,
+                "que": etiquetas[clave] % 2 if clave in etiquetas else clave,
+                "tabla": _TABLAS.get((nombre, clave), ""),
+                "antes": recuentos["antes"][clave],
+                "borrados": recuentos["borrados"][clave],
+                "despues": recuentos["despues"][clave],
+            }
+
+
+#: The two counts an authority asks for by the name of their table.
+_TABLAS = {("memoria", "documentos"): "store", ("memoria", "vectores"): "store_vectors"}
+
+
+def _gestion(gestion: Gestion) -> Datos:
+    d = next((d for d in DESTINOS if d.nombre == gestion.destino), None)
+    etiquetas = d.etiquetas if d else {}
+    antes, despues = gestion.recuento.get("antes", {}), gestion.recuento.get("despues", {})
+    return {
+        "destino": str(d.etiqueta) if d else gestion.destino,
+        "estado": str(gestion.get_estado_display()),
+        "momento": _momento(gestion.momento),
+        "lineas": [
+            {
+                "que": etiquetas[clave] % 2 if clave in etiquetas else clave,
+                "antes": antes.get(clave),
+                "despues": despues.get(clave),
+            }
+            for clave in sorted({*antes, *despues}, key=lambda c: [*etiquetas, c].index(c))
+        ],
+    }
+
+
+def _exclusion(exclusion: Exclusion) -> Datos:
+    d = next((d for d in DESTINOS if d.nombre == exclusion.destino), None)
+    return {
+        "destino": str(d.etiqueta) if d else exclusion.destino,
+        "motivo": str(exclusion.get_motivo_display()),
+        "desde": _momento(exclusion.creada),
+        "hasta": _momento(exclusion.liberada) if exclusion.liberada else None,
+    }
+
+
+def _menciones(solicitud: Solicitud) -> list[Datos]:
+    """What was decided about the rows of others that named the person. Where they are is not said."""
+    return [
+        {"decision": m.decision, "identificador": m.identificador, "motivo": m.motivo}
+        for m in solicitud.menciones.exclude(decision=Mencion.Decision.PENDIENTE).order_by("pk")
+    ]
+
+
+def _copia(solicitud: Solicitud) -> Datos:
+    copia = getattr(solicitud, "copia", None)
+    return {
+        "hasta": copia.destruir_el.isoformat() if copia else None,
+        "motivo": "" if copia else solicitud.motivo_sin_copia,
+    }
+
+
+def _permanece(evidencias: Sequence[Evidencia]) -> Datos:
+    """Until when backups and archived WAL may still hold what was erased; no date where nobody has said it."""
+    borrados = [e.momento for e in evidencias if not e.sin_datos]
+    dias = settings.COPIAS_DIAS
+    if not borrados or dias is None:
+        return {"dias": dias, "hasta": None}
+    ultimo = timezone.localdate(max(borrados), timezone=plazos.MADRID)
+    return {"dias": dias, "hasta": (ultimo + timedelta(days=dias)).isoformat()}
+
+
+def _momento(momento: datetime) -> str:
+    return timezone.localtime(momento, timezone=plazos.MADRID).isoformat(timespec="seconds")

@@ -1,0 +1,298 @@
+"""The documents as they are read: fixed Spanish sentences around what :mod:`privacidad.escritos.datos` gives.
+
+They are in Spanish whatever the language of the screens, so their wording is not in the catalogues. Nothing is
+read here but the data handed in: the same data gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+from privacidad.escritos.datos import Datos, huella
+from privacidad.escritos.papel import Papel
+from privacidad.models import Escrito
+
+TITULOS: Mapping[str, str] = {
+    Escrito.Tipo.CERTIFICADO: "Certificado de supresión de datos personales",
+    Escrito.Tipo.SIN_DATOS: "Comunicación de que no hay datos localizados",
+    Escrito.Tipo.DENEGACION: "Denegación de la supresión",
+    Escrito.Tipo.AMPLIACION: "Ampliación del plazo de respuesta",
+}
+
+
+def componer(datos: Datos) -> bytes:
+    """The PDF of a document. Never raises for what a text holds: see :mod:`privacidad.escritos.papel`."""
+    papel = Papel(
+        titulo=TITULOS[datos["tipo"]],
+        numero=datos["numero"],
+        responsable=datos["responsable"],
+        momento=datetime.fromisoformat(datos["emitido"]),
+        identidad=huella(datos),
+    )
+    _encabezar(papel, datos)
+    _CUERPOS[datos["tipo"]](papel, datos)
+    _comprobar(papel, datos)
+    return papel.bytes()
+
+
+def _encabezar(papel: Papel, datos: Datos) -> None:
+    pares = [
+        ("Número", datos["numero"]),
+        ("Fecha", momento(datos["emitido"])),
+        ("Solicitud", f"{datos['referencia']}, recibida el {dia(datos['recibida'])} ({datos['canal']})"),
+        *(
+            ("Solicitud vinculada", f"{v['referencia']}, recibida el {dia(v['recibida'])}")
+            for v in datos["vinculadas"]
+        ),
+        ("Plazo de respuesta", f"hasta el {dia(datos['vence'])}"),
+    ]
+    papel.ficha(pares)
+
+
+# -- certificate and "no data" ------------------------------------------------------------------------
+
+
+def _certificado(papel: Papel, datos: Datos) -> None:
+    papel.parrafo(
+        f"Se certifica que se han borrado los datos de la persona que hizo la solicitud {datos['referencia']} "
+        f"(categoría: {datos['categoria']}), con el alcance y en los lugares que se detallan. Por protección de "
+        "la propia persona, este documento no repite su nombre ni su identificador."
+    )
+    _dos_recuentos(papel, datos)
+    _recuentos(papel, datos, "Qué se ha borrado, dónde y cuándo")
+    _intervinieron(papel, datos)
+    _conservado(papel, datos)
+    _permanece(papel, datos)
+
+
+def _sin_datos(papel: Papel, datos: Datos) -> None:
+    papel.parrafo(
+        f"Con el identificador que se dio en la solicitud {datos['referencia']} (categoría: "
+        f"{datos['categoria']}) no se ha localizado ningún dato: no había nada antes y no hay nada después."
+    )
+    papel.parrafo(
+        "Esto no es un certificado de supresión. Un identificador mal escrito daría el mismo resultado: si cree "
+        "que hay datos suyos, vuelva a dirigirse a nosotros con otro identificador.",
+        negrita=True,
+    )
+    _dos_recuentos(papel, datos)
+    _recuentos(papel, datos, "Dónde se ha buscado y cuándo")
+    _intervinieron(papel, datos)
+    _reclamar(papel)
+
+
+def _dos_recuentos(papel: Papel, datos: Datos) -> None:
+    """The two counts that must be zero: before the first run and after the last one."""
+    filas = [
+        (
+            f"{primera['que'].capitalize()} (tabla {primera['tabla']})",
+            numero(primera["antes"]),
+            numero(ultima["despues"]),
+        )
+        for primera, ultima in zip(
+            datos["evidencias"][0]["lineas"], datos["evidencias"][-1]["lineas"], strict=True
+        )
+        if primera["tabla"]
+    ]
+    papel.apartado("Los dos recuentos")
+    papel.tabla(("Memoria de los agentes", "Antes", "Después"), filas, (110, 30, 30), numeros=2)
+
+
+def _recuentos(papel: Papel, datos: Datos, titulo: str) -> None:
+    papel.apartado(titulo)
+    for evidencia in datos["evidencias"]:
+        papel.parrafo(f"El {momento(evidencia['momento'])}, en la base de datos de esta aplicación:")
+        papel.tabla(
+            ("Dónde", "Qué", "Antes", "Borrado", "Después"),
+            [
+                (
+                    f["destino"],
+                    f["que"].capitalize(),
+                    *(numero(f[c]) for c in ("antes", "borrados", "despues")),
+                )
+                for f in evidencia["lineas"]
+            ],
+            (50, 60, 20, 20, 20),
+            numeros=3,
+        )
+    if not datos["gestiones"]:
+        return
+    papel.parrafo("Fuera de esta aplicación:")
+    papel.tabla(
+        ("Dónde", "Cómo está", "Qué", "Antes", "Después"),
+        [
+            (
+                gestion["destino"],
+                f"{gestion['estado']} ({momento(gestion['momento'])})",
+                linea["que"].capitalize(),
+                numero(linea["antes"]),
+                numero(linea["despues"]),
+            )
+            for gestion in datos["gestiones"]
+            for linea in gestion["lineas"] or [{"que": "", "antes": None, "despues": None}]
+        ],
+        (35, 60, 35, 20, 20),
+        numeros=2,
+    )
+
+
+def _intervinieron(papel: Papel, datos: Datos) -> None:
+    papel.apartado("Quién ha intervenido")
+    papel.ficha([(_PASOS[p["que"]], f"{p['quien']}, el {momento(p['momento'])}") for p in datos["pasos"]])
+    if datos["excepcion"]:
+        papel.parrafo(
+            "La solicitud la aprobó la misma persona que la recibió. Motivo de la excepción: "
+            f"{datos['excepcion']}"
+        )
+
+
+_PASOS = {
+    "recibida": "La recibió",
+    "aprobada": "La aprobó",
+    "en_curso": "Ejecutó el borrado",
+    "reaparecida": "Halló datos de nuevo",
+    "denegacion": "La denegó",
+    "ampliacion": "Amplió el plazo",
+}
+
+
+def _conservado(papel: Papel, datos: Datos) -> None:
+    papel.apartado("Qué se ha conservado y por qué")
+    for exclusion in datos["exclusiones"]:
+        hasta = f" al {momento(exclusion['hasta'])}, y después se soltó" if exclusion["hasta"] else ""
+        papel.parrafo(
+            f"Un dato de «{exclusion['destino']}» se retuvo por «{exclusion['motivo']}», "
+            f"del {momento(exclusion['desde'])}{hasta}."
+        )
+    if not datos["exclusiones"]:
+        papel.parrafo("No se retuvo ningún dato de la persona.")
+    for mencion in datos["menciones"]:
+        hecho = "se borró" if mencion["decision"] == "borrar" else "se conservó"
+        motivo = f" Motivo: {mencion['motivo']}" if mencion["motivo"] else ""
+        papel.parrafo(
+            f"Un texto de otra ficha que mencionaba un identificador de la persona ({mencion['identificador']}) "
+            f"{hecho}.{motivo}"
+        )
+    copia = datos["copia"]
+    if copia["hasta"]:
+        papel.parrafo(
+            "Se guarda una copia bloqueada y cifrada de lo borrado, a disposición solo de jueces, fiscales y "
+            f"administraciones competentes. Se destruye el {dia(copia['hasta'])} (artículo 32 de la Ley Orgánica "
+            "3/2018)."
+        )
+    elif copia["motivo"]:
+        papel.parrafo(f"No se guarda copia bloqueada. Motivo: {copia['motivo']}")
+    else:
+        papel.parrafo("No se guarda copia bloqueada. No consta el motivo.")
+
+
+def _permanece(papel: Papel, datos: Datos) -> None:
+    permanece = datos["permanece"]
+    papel.apartado("Qué queda físicamente y hasta cuándo")
+    if permanece["hasta"]:
+        papel.parrafo(
+            "Las copias de seguridad y el registro de cambios (WAL) archivado de la base de datos pueden contener "
+            f"lo borrado hasta el {dia(permanece['hasta'])}: se conservan {permanece['dias']} días."
+        )
+    else:
+        papel.parrafo(
+            "Las copias de seguridad y el registro de cambios (WAL) archivado de la base de datos pueden contener "
+            "lo borrado. En esta instalación no consta cuánto se conservan."
+        )
+    papel.parrafo(
+        "En el disco de la base de datos, el espacio de las filas borradas ya no puede leerse con ninguna consulta "
+        "y se reutiliza con el mantenimiento de PostgreSQL (VACUUM), que no tiene una fecha fija."
+    )
+
+
+# -- refusal and extension ------------------------------------------------------------------------------
+
+
+def _denegacion(papel: Papel, datos: Datos) -> None:
+    papel.parrafo(
+        f"Se deniega la solicitud de supresión {datos['referencia']}. No se ha borrado ningún dato."
+    )
+    papel.apartado("Motivo")
+    papel.parrafo(datos["motivo"])
+    _actuo(papel, datos)
+    _reclamar(papel)
+
+
+def _ampliacion(papel: Papel, datos: Datos) -> None:
+    papel.parrafo(
+        f"El plazo para responder a la solicitud {datos['referencia']} vencía el {dia(datos['vencia'])} y se "
+        f"amplía hasta el {dia(datos['vence'])} (artículo 12.3 del Reglamento general de protección de datos)."
+    )
+    papel.apartado("Motivo")
+    papel.parrafo(datos["motivo"])
+    _actuo(papel, datos)
+    _reclamar(papel)
+
+
+def _actuo(papel: Papel, datos: Datos) -> None:
+    papel.ficha([(_PASOS[p["que"]], f"{p['quien']}, el {momento(p['momento'])}") for p in datos["pasos"]])
+
+
+def _reclamar(papel: Papel) -> None:
+    papel.apartado("Si no está de acuerdo")
+    papel.parrafo(
+        "Puede presentar una reclamación ante la Agencia Española de Protección de Datos (www.aepd.es) y acudir a "
+        "los tribunales."
+    )
+
+
+# -- how to check it ------------------------------------------------------------------------------------
+
+
+def _comprobar(papel: Papel, datos: Datos) -> None:
+    papel.apartado("Cómo comprobar este documento")
+    papel.parrafo(
+        f"En {datos['comprobar']}, con el número {datos['numero']} y esta huella (SHA-256) de su evidencia:"
+    )
+    papel.fijo(huella(datos))
+    papel.parrafo(
+        "La evidencia es un fichero JSON con todo lo que dice este documento"
+        + (", las órdenes SQL que contaron y borraron y sus recuentos" if "evidencias" in datos else "")
+        + ". Puede pedirlo: la huella SHA-256 de ese fichero debe ser la de arriba."
+    )
+    papel.parrafo("Resumen con clave (HMAC) que representa a la persona en el registro:")
+    papel.fijo(datos["resumen"])
+    pares = []
+    for evidencia in datos.get("evidencias", ()):
+        pares += [
+            ("Rol que contó y borró", f"{evidencia['rol']} (sesión: {evidencia['sesion']})"),
+            ("Posición del WAL", evidencia["posicion_wal"]),
+            ("Vectores sin documento", f"{numero(evidencia['vectores_huerfanos'])} en toda la tabla"),
+        ]
+    if datos.get("anteriores"):
+        pares.append(("Documentos anteriores", ", ".join(datos["anteriores"])))
+    if pares:
+        papel.ficha(pares)
+
+
+_CUERPOS: Mapping[str, Callable[[Papel, Datos], None]] = {
+    Escrito.Tipo.CERTIFICADO: _certificado,
+    Escrito.Tipo.SIN_DATOS: _sin_datos,
+    Escrito.Tipo.DENEGACION: _denegacion,
+    Escrito.Tipo.AMPLIACION: _ampliacion,
+}
+
+
+# -- values as they are read ------------------------------------------------------------------------------
+
+
+def dia(iso: str) -> str:
+    """``"2026-01-30"`` → ``"30/01/2026"``."""
+    return date.fromisoformat(iso).strftime("%d/%m/%Y")
+
+
+def momento(iso: str) -> str:
+    """``"2026-01-30T10:20:30+01:00"`` → ``"30/01/2026 10:20:30"``, in the time it is given in (Madrid's)."""
+    return datetime.fromisoformat(iso).strftime("%d/%m/%Y %H:%M:%S")
+
+
+def numero(valor: Any) -> str:
+    """``250000`` → ``"250.000"``; what is not known is a dash, never a zero."""
+    return "–" if valor is None else f"{valor:,}".replace(",", ".")

@@ -1,0 +1,113 @@
+"""The register of a month, for the record of processing: every request received in it, and how it ended.
+
+No id and no name: the reference stands for the person.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from datetime import date
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from privacidad import palabras, plazos
+from privacidad.escritos.papel import Papel
+from privacidad.models import Solicitud
+
+
+class Fila(NamedTuple):
+    """One request. Dates are ``dd/mm/aaaa``, empty while it is open; ``resultado`` is its state today."""
+
+    referencia: str
+    canal: str
+    recibida: str
+    vence: str
+    cerrada: str
+    resultado: str
+
+
+def cabecera() -> Fila:
+    """The names of the columns."""
+    return Fila(_("Referencia"), _("Canal"), _("Recibida"), _("Vence"), _("Cerrada"), _("Resultado"))
+
+
+def filas(mes: date) -> list[Fila]:
+    """The requests received in the month of ``mes``, by receipt. Each is in one month and no other."""
+    recibidas = Solicitud.objects.filter(
+        recibida__gte=mes.replace(day=1), recibida__lt=_siguiente(mes)
+    ).con_resultado()
+    return [
+        Fila(
+            s.referencia,
+            str(s.get_canal_display()),
+            _dia(s.recibida),
+            _dia(s.vence),
+            _dia(timezone.localdate(s.cerrada, timezone=plazos.MADRID)) if s.cerrada else "",
+            palabras.estado(s, borro=s.borro).texto,
+        )
+        for s in recibidas.defer("sujeto_id", "reservado").order_by("recibida", "pk")
+    ]
+
+
+def en_csv(mes: date) -> bytes:
+    """UTF-8 with its mark, separated by semicolons: what a spreadsheet in Spanish opens as columns."""
+    salida = io.StringIO(newline="")
+    escritor = csv.writer(salida, delimiter=";")
+    escritor.writerows([inerte(celda) for celda in fila] for fila in (cabecera(), *filas(mes)))
+    return salida.getvalue().encode("utf-8-sig")
+
+
+def en_pdf(mes: date) -> bytes:
+    """The same, printable."""
+    ahora = timezone.now()
+    hoy = _dia(plazos.hoy())
+    titulo = _("Registro de solicitudes de supresión")
+    papel = Papel(
+        titulo=titulo,
+        numero=_("Registro de %(mes)s") % {"mes": nombre(mes)},
+        responsable=settings.RESPONSABLE,
+        momento=ahora,
+        identidad=f"{mes:%Y%m}{int(ahora.timestamp()):026d}",
+    )
+    encontradas = filas(mes)
+    papel.parrafo(
+        _("Solicitudes recibidas en %(mes)s, con su estado a %(hoy)s: %(n)s.")
+        % {"mes": nombre(mes), "hoy": hoy, "n": len(encontradas)}
+    )
+    if encontradas:
+        papel.tabla(cabecera(), encontradas, (31, 31, 24, 24, 24, 36))
+    return papel.bytes()
+
+
+def nombre(mes: date) -> str:
+    """"enero de 2026", in the reader's language."""
+    return date_format(mes, "YEAR_MONTH_FORMAT").lower()
+
+
+def ultimos(cuantos: int) -> list[date]:
+    """The first day of each of the last months, this one first."""
+    hoy = plazos.hoy()
+    numeros: Iterable[int] = (hoy.year * 12 + hoy.month - 1 - n for n in range(cuantos))
+    return [date(n // 12, n % 12 + 1, 1) for n in numeros]
+
+
+def inerte(celda: str) -> str:
+    """A cell no spreadsheet takes for a formula (OWASP, "CSV injection"): an apostrophe goes before."""
+    return f"'{celda}" if celda.startswith(_FORMULA) else celda
+
+
+_FORMULA: tuple[str, ...] = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def _siguiente(mes: date) -> date:
+    return date(mes.year + mes.month // 12, mes.month % 12 + 1, 1)
+
+
+def _dia(dia: date) -> str:
+    return f"{dia:%d/%m/%Y}"

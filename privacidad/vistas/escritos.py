@@ -1,0 +1,102 @@
+"""The documents that were issued, as they were; and the page where anyone holding one checks it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from typing import Any, cast
+
+from django import forms
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from privacidad import servicios
+from privacidad.escritos.datos import huella
+from privacidad.models import Escrito, Solicitud
+
+TIPOS_DE_CONTENIDO = {"pdf": "application/pdf", "json": "application/json"}
+
+
+@login_required
+@permission_required("privacidad.view_solicitud", raise_exception=True)
+@require_GET
+@never_cache
+def escrito(request: HttpRequest, referencia: str, nombre: str, formato: str = "pdf") -> HttpResponse:
+    """The stored bytes. ``nombre`` is the number of a document, or its kind: then the latest of that kind."""
+    solicitud = get_object_or_404(Solicitud.objects.select_related("principal"), referencia=referencia)
+    # A linked request was answered together with its principal.
+    suyos = (solicitud.principal or solicitud).escritos.order_by("-pk")
+    elegido = suyos.filter(tipo=nombre).first() if nombre in Escrito.Tipo.values else None
+    elegido = elegido or suyos.filter(numero=nombre).first()
+    if elegido is None:
+        raise Http404
+    contenido = servicios.descargar(escrito=elegido, formato=formato, por=cast(User, request.user))
+    respuesta = HttpResponse(contenido, content_type=TIPOS_DE_CONTENIDO[formato])
+    respuesta["Content-Disposition"] = f'attachment; filename="{elegido.numero}.{formato}"'
+    return respuesta
+
+
+class VerificarForm(forms.Form):
+    numero = forms.CharField(
+        label=gettext_lazy("Número del documento"),
+        max_length=30,
+        help_text=gettext_lazy("Arriba en el documento. Por ejemplo, CER-2026-0001."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    huella = forms.CharField(
+        label=gettext_lazy("Huella"),
+        max_length=100,
+        help_text=gettext_lazy("Las 64 cifras y letras del final del documento. Los espacios no importan."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "inputmode": "text"}),
+    )
+
+    def clean_numero(self) -> str:
+        return str(self.cleaned_data["numero"]).strip().upper()
+
+    def clean_huella(self) -> str:
+        return re.sub(r"\s", "", str(self.cleaned_data["huella"])).lower()
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def verificar(request: HttpRequest) -> HttpResponse:
+    """Whether a document is one of ours: its kind and its day, and nothing of anybody. No account is needed.
+
+    An unknown number and a wrong digest get the same answer, so numbers cannot be tried out; and a digest of 256
+    bits cannot be guessed at any rate, so requests are not counted.
+    """
+    formulario = VerificarForm(request.POST or None)
+    contexto: dict[str, Any] = {"title": _("Comprobar un documento"), "formulario": formulario}
+    if request.method == "POST" and formulario.is_valid():
+        hallado = _autentico(**formulario.cleaned_data)
+        contexto |= {"comprobado": True, "escrito": hallado}
+    return render(request, "privacidad/verificar.html", contexto, status=422 if formulario.errors else 200)
+
+
+def _autentico(numero: str, huella: str) -> Escrito | None:
+    """The document of that number if the digest is the one printed on it, or that of its file."""
+    candidato = Escrito.objects.filter(numero=numero).first()
+    # Of an unknown number the same comparisons are made: the time says no more than the answer.
+    impresa = candidato.huella_datos if candidato else "0" * 64
+    del_fichero = candidato.huella if candidato else "0" * 64
+    coincide = _iguales(huella, impresa) | _iguales(huella, del_fichero)
+    return candidato if candidato and coincide and _intacto(candidato) else None
+
+
+def _iguales(uno: str, otro: str) -> bool:
+    return hmac.compare_digest(uno.encode(), otro.encode())
+
+
+def _intacto(escrito: Escrito) -> bool:
+    """Whether what is stored still has the digests it was issued with."""
+    return (
+        hashlib.sha256(escrito.pdf).hexdigest() == escrito.huella
+        and huella(escrito.datos) == escrito.huella_datos
+    )

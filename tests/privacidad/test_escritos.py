@@ -1,0 +1,632 @@
+"""The documents: what they say, that they say no more than the evidence, their numbers and their bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone, translation
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfReader
+
+from privacidad import escritos, plazos, servicios
+from privacidad.errores import DatoNoValido, SinPermiso
+from privacidad.escritos import datos as contenido
+from privacidad.escritos import pdf
+from privacidad.escritos.papel import imprimible
+from privacidad.estados import Estado
+from privacidad.models import Asiento, Copia, Escrito, Evidencia, Gestion, Mencion, Paso, Solicitud
+
+VERIFICAR = "/privacidad/verificar/"
+
+
+def leer(documento: bytes) -> str:
+    """The text of a PDF, its lines joined."""
+    paginas = [p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages]
+    return re.sub(r"\s+", " ", " ".join(paginas))
+
+
+def hojas(valor: Any) -> Iterator[Any]:
+    """Every value of a JSON, whatever its depth."""
+    if isinstance(valor, dict):
+        for v in valor.values():
+            yield from hojas(v)
+    elif isinstance(valor, list):
+        for v in valor:
+            yield from hojas(v)
+    else:
+        yield valor
+
+
+@pytest.fixture
+def completada(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
+) -> Callable[..., Solicitud]:
+    """``completada("C1")``: a request carried out, with two documents and a thread erased."""
+
+    def llevar(sujeto_id: str = "C1", **otros: Any) -> Solicitud:
+        preferencia(sujeto_id)
+        preferencia(sujeto_id, "horario", "tardes")
+        conversacion(sujeto_id, f"h-{sujeto_id}")
+        solicitud: Solicitud = hasta(Estado.COMPLETADA, sujeto_id, **otros)
+        return solicitud
+
+    return llevar
+
+
+# -- when and which ------------------------------------------------------------------------------------
+
+
+def test_a_completed_request_has_its_certificate(completada: Callable[..., Solicitud]) -> None:
+    solicitud = completada()
+    escrito = solicitud.escritos.get()
+    assert escrito.tipo == Escrito.Tipo.CERTIFICADO
+    assert escrito.numero == f"CER-{plazos.hoy().year}-0001"
+    assert escrito.evidencia == solicitud.evidencias.get()
+    assert bytes(escrito.pdf).startswith(b"%PDF-")
+
+
+def test_nothing_found_is_a_communication_and_never_a_certificate(hasta: Callable[..., Any]) -> None:
+    escrito = hasta(Estado.COMPLETADA, "C-mal-escrito").escritos.get()
+    assert escrito.tipo == Escrito.Tipo.SIN_DATOS
+    texto = leer(escrito.pdf)
+    assert "no se ha localizado ningún dato" in texto
+    assert "Esto no es un certificado de supresión" in texto
+    assert "Se certifica" not in texto
+
+
+def test_a_partial_request_has_no_document(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "horario", "tardes")
+    solicitud = hasta(Estado.APROBADA)
+    exclusion = servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
+    )
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.PARCIAL
+    assert not solicitud.escritos.exists()
+    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    datos = solicitud.escritos.get().datos
+    # Both runs are told: two documents and then one, then one and none.
+    cuentas = [e["destinos"]["memoria"] for e in datos["evidencias"]]
+    assert [(c["antes"]["documentos"], c["despues"]["documentos"]) for c in cuentas] == [(2, 1), (1, 0)]
+    texto = leer(solicitud.escritos.get().pdf)
+    assert "Un dato de «Memoria de los agentes» se retuvo por «Reclamación o pleito en curso»" in texto
+    assert "pref-idioma" not in texto
+    assert "pref-idioma" not in json.dumps(datos)
+
+
+def test_a_refusal_has_its_document(recibida: Callable[..., Any], dpo: Any) -> None:
+    solicitud = recibida()
+    servicios.denegar(solicitud=solicitud, motivo="Hay una factura abierta; art. 17(3)(b) «ñ» €", por=dpo)
+    escrito = solicitud.escritos.get()
+    texto = leer(escrito.pdf)
+    assert escrito.numero == f"DEN-{plazos.hoy().year}-0001"
+    for dicho in (
+        "Hay una factura abierta; art. 17(3)(b) «ñ» €",
+        "No se ha borrado ningún dato",
+        "Agencia Española de Protección de Datos",
+        "delegación de protección de datos",
+    ):
+        assert dicho in texto
+
+
+def test_an_extension_has_its_document(recibida: Callable[..., Any], dpo: Any) -> None:
+    dia = plazos.hoy() - timedelta(days=3)
+    solicitud = recibida(dia=dia)
+    servicios.ampliar(solicitud=solicitud, motivo="Hay muchas conversaciones que revisar", por=dpo)
+    texto = leer(solicitud.escritos.get().pdf)
+    assert f"vencía el {plazos.vencimiento(dia):%d/%m/%Y}" in texto
+    assert f"se amplía hasta el {plazos.ampliado(dia):%d/%m/%Y}" in texto
+    assert "Hay muchas conversaciones que revisar" in texto
+    with pytest.raises(DatoNoValido):
+        servicios.ampliar(solicitud=solicitud, motivo="Otra vez", por=dpo)
+    assert solicitud.escritos.count() == 1
+
+
+def test_a_withdrawn_request_has_none(recibida: Callable[..., Any], dpo: Any) -> None:
+    solicitud = recibida()
+    servicios.retirar(solicitud=solicitud, motivo="Ya no lo quiere", por=dpo)
+    assert not Escrito.objects.exists()
+
+
+def test_what_reappears_and_is_erased_again_has_a_certificate_of_its_own(
+    completada: Callable[..., Solicitud], propietario: Any
+) -> None:
+    solicitud = completada()
+    primero = solicitud.escritos.get()
+    bytes_del_primero = bytes(primero.pdf)
+    with propietario.transaction():  # past the fence, as a restored backup would
+        propietario.execute("SET LOCAL session_replication_role = replica")
+        propietario.execute(
+            "INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', 'pref-idioma', '{}')"
+        )
+    Solicitud.objects.filter(pk=solicitud.pk).update(estado=Estado.REAPARECIDA, sujeto_id="C1", cerrada=None)
+    Paso.objects.create(solicitud=solicitud, estado=Estado.REAPARECIDA, por=None)
+    solicitud.refresh_from_db()
+    servicios.ejecutar(solicitud=solicitud)
+    segundo = solicitud.escritos.latest("pk")
+    assert [e.tipo for e in solicitud.escritos.all()] == [Escrito.Tipo.CERTIFICADO] * 2
+    assert bytes(Escrito.objects.get(pk=primero.pk).pdf) == bytes_del_primero
+    assert segundo.datos["anteriores"] == [primero.numero]
+    assert len(segundo.datos["evidencias"]) == 1
+    assert primero.numero in leer(segundo.pdf)
+
+
+# -- what it says -----------------------------------------------------------------------------------
+
+
+def test_the_certificate_says_the_evidence_field_by_field(
+    completada: Callable[..., Solicitud], settings: Any
+) -> None:
+    settings.COPIAS_DIAS = 35
+    settings.SITE_URL = "https://memoria.example"
+    settings.RESPONSABLE = "Comercio de prueba, S. A."
+    solicitud = completada()
+    escrito, evidencia = solicitud.escritos.get(), solicitud.evidencias.get()
+    datos, texto = escrito.datos, leer(escrito.pdf)
+
+    (dicha,) = datos["evidencias"]
+    assert dicha["destinos"] == evidencia.destinos
+    for campo in ("resultado", "rol", "sesion", "posicion_wal", "vectores_huerfanos"):
+        assert dicha[campo] == getattr(evidencia, campo)
+    assert datetime.fromisoformat(dicha["momento"]) == evidencia.momento.replace(microsecond=0)
+    assert datos["resumen"] == solicitud.resumen
+    assert datos["referencia"] == solicitud.referencia
+    assert datos["recibida"] == solicitud.recibida.isoformat()
+    hasta = timezone.localdate(evidencia.momento, timezone=plazos.MADRID) + timedelta(days=35)
+    assert datos["permanece"] == {"dias": 35, "hasta": hasta.isoformat()}
+    contadas = {(n, c): v for n, d in evidencia.destinos.items() for c, v in d["antes"].items()}
+    assert sorted(f["antes"] for f in dicha["lineas"]) == sorted(contadas.values())
+
+    # Everything in the data is on the paper...
+    for fila in dicha["lineas"]:
+        numeros = f"{fila['antes']} {fila['borrados']} {fila['despues']}"
+        assert f"{fila['destino']} {fila['que'].capitalize()} {numeros}" in texto
+    assert "Documentos (tabla store) 2 0" in texto
+    assert "Vectores (tabla store_vectors) 0 0" in texto
+    for dicho in (
+        escrito.numero,
+        solicitud.referencia,
+        solicitud.resumen,
+        evidencia.rol,
+        evidencia.sesion,
+        evidencia.posicion_wal,
+        escrito.huella_datos,
+        "Comercio de prueba, S. A.",
+        "https://memoria.example/privacidad/verificar/",
+        f"hasta el {hasta:%d/%m/%Y}: se conservan 35 días",
+        "tarea programada",
+        "delegación de protección de datos",
+        "No se guarda copia bloqueada. No consta el motivo.",
+        "No se retuvo ningún dato",
+    ):
+        assert dicho in texto, dicho
+    for paso in solicitud.pasos.filter(estado__in=["recibida", "aprobada", "en_curso"]):
+        assert f"{timezone.localtime(paso.momento, plazos.MADRID):%d/%m/%Y %H:%M:%S}" in texto
+
+
+def test_the_certificate_says_nothing_that_is_not_in_the_data(completada: Callable[..., Solicitud]) -> None:
+    """Every figure and date on the paper is a value of the data, or part of a fixed sentence."""
+    escrito = completada().escritos.get()
+    texto = leer(escrito.pdf)
+    sabidas = set()
+    for hoja in hojas(escrito.datos):
+        for forma in _formas(hoja):
+            sabidas |= set(re.findall(r"\w*\d\w*", forma))
+    fijas = {"12", "3", "2018", "32", "SHA", "256", "1", "2", *re.findall(r"\w*\d\w*", escrito.huella_datos)}
+    sobran = [p for p in re.findall(r"\w*\d\w*", texto) if p not in sabidas | fijas]
+    assert sobran == []
+
+
+def _formas(hoja: Any) -> Iterator[str]:
+    if isinstance(hoja, bool) or hoja is None:
+        return
+    if isinstance(hoja, int):
+        yield pdf.numero(hoja)
+        return
+    yield str(hoja)
+    for leido in (pdf.dia, pdf.momento):
+        try:
+            yield leido(hoja)
+        except ValueError:
+            continue
+
+
+def test_neither_the_person_nor_the_staff_are_named(
+    completada: Callable[..., Solicitud], settings: Any
+) -> None:
+    solicitud = completada("C-unico-9", identificadores={"email": "ana@ejemplo.es"})
+    escrito = solicitud.escritos.get()
+    for sitio in (leer(escrito.pdf), json.dumps(escrito.datos, ensure_ascii=False)):
+        for nombre in ("C-unico-9", "ana@ejemplo.es", "dpo-uno", "dpo-dos", "h-C-unico-9"):
+            assert nombre not in sitio
+    settings.ESCRITOS_CON_NOMBRE = True
+    otra = completada("C-otro-8")
+    assert "dpo-dos (delegación de protección de datos)" in leer(otra.escritos.get().pdf)
+
+
+def test_the_single_officer_exception_is_printed(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo="Solo hay una persona en el turno")
+    servicios.ejecutar(solicitud=solicitud)
+    texto = leer(solicitud.escritos.get().pdf)
+    assert "La solicitud la aprobó la misma persona que la recibió" in texto
+    assert "Solo hay una persona en el turno" in texto
+
+
+def test_what_was_kept_is_told_with_its_reason(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    Copia.objects.create(solicitud=solicitud, destruir_el=date(2031, 5, 4))
+    Mencion.objects.create(
+        solicitud=solicitud,
+        prefijo="proveedores.P-ajeno",
+        clave="aviso-ajeno",
+        identificador="telefono",
+        decision=Mencion.Decision.CONSERVAR,
+        motivo="Es el teléfono de la tienda",
+        por=dpo,
+    )
+    solicitud.refresh_from_db()
+    servicios.ejecutar(solicitud=solicitud)
+    escrito = solicitud.escritos.get()
+    texto = leer(escrito.pdf)
+    assert "Se destruye el 04/05/2031" in texto
+    assert "de la persona (telefono) se conservó. Motivo: Es el teléfono de la tienda" in texto
+    assert "ajeno" not in texto
+    assert "ajeno" not in json.dumps(escrito.datos)
+
+
+def test_external_destinations_are_told_as_they_stand(completada: Callable[..., Solicitud]) -> None:
+    """An external erasure that was confirmed is an erasure, even where PostgreSQL had nothing."""
+    solicitud = completada("C-nadie")
+    evidencia = solicitud.evidencias.get()
+    Gestion.objects.create(
+        solicitud=solicitud,
+        destino="retirado",
+        estado=Gestion.Estado.HECHA,
+        recuento={"antes": {"trazas": 1234}, "despues": {"trazas": 0}},
+    )
+    assert contenido.borro(solicitud, [Evidencia(resultado="sin_datos")]) is True
+    datos = contenido.reunir(
+        solicitud,
+        Escrito.Tipo.CERTIFICADO,
+        numero="CER-2026-0099",
+        emitido=timezone.now(),
+        evidencias=[evidencia],
+    )
+    assert "retirado Borrado y verificado" in leer(pdf.componer(datos))
+    assert "Trazas 1.234 0" in leer(pdf.componer(datos))
+
+
+def test_unknown_at_the_other_side_is_a_dash_and_not_a_zero(completada: Callable[..., Solicitud]) -> None:
+    assert pdf.numero(None) == "–"
+    solicitud = completada()
+    Gestion.objects.create(solicitud=solicitud, destino="x", estado=Gestion.Estado.SIN_DATOS)
+    assert contenido.borro(solicitud, [Evidencia(resultado="sin_datos")]) is False
+
+
+def test_it_is_in_spanish_whoever_approves(
+    hasta: Callable[..., Any], preferencia: Callable[..., None]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    with translation.override("en-gb"):
+        servicios.ejecutar(solicitud=solicitud)
+    assert "Memoria de los agentes Documentos 1 1 0" in leer(solicitud.escritos.get().pdf)
+
+
+# -- bytes and numbers ------------------------------------------------------------------------------
+
+
+def test_the_same_data_gives_the_same_bytes(completada: Callable[..., Solicitud]) -> None:
+    escrito = completada().escritos.get()
+    assert pdf.componer(escrito.datos) == bytes(escrito.pdf)
+    assert hashlib.sha256(escrito.pdf).hexdigest() == escrito.huella
+    otro = {**escrito.datos, "resumen": "0" * 64}
+    assert pdf.componer(otro) != bytes(escrito.pdf)
+
+
+def test_a_document_is_a4_without_fonts_of_its_own_and_numbers_its_pages(
+    recibida: Callable[..., Any], dpo: Any
+) -> None:
+    solicitud = recibida()
+    motivo = "Motivo muy largo, con palabrasqueocupanmasdeunalineaentera" + "a" * 150 + " y fin.\n" * 150
+    servicios.denegar(solicitud=solicitud, motivo=motivo, por=dpo)
+    lector = PdfReader(io.BytesIO(solicitud.escritos.get().pdf))
+    assert len(lector.pages) >= 2
+    for n, pagina in enumerate(lector.pages, 1):
+        assert [round(float(x)) for x in pagina.mediabox] == [0, 0, 595, 842]
+        assert f"página {n} de {len(lector.pages)}" in pagina.extract_text()
+        assert "FontFile" not in str(pagina["/Resources"])
+    assert lector.trailer["/Root"]["/Lang"] == "es-ES"
+
+
+@given(
+    st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters=[chr(c) for c in range(32) if c != 10]),
+        min_size=1,
+        max_size=300,
+    )
+)
+def test_any_reason_can_be_printed(texto: str) -> None:
+    datos = {
+        "tipo": "denegacion",
+        "numero": "DEN-2026-0001",
+        "emitido": "2026-11-29T10:00:00+01:00",
+        "responsable": texto[:40],
+        "referencia": "SUP-2026-0001",
+        "recibida": "2026-11-29",
+        "canal": "Correo",
+        "vence": "2026-12-29",
+        "vinculadas": [],
+        "comprobar": VERIFICAR,
+        "resumen": "0" * 64,
+        "motivo": texto,
+        "pasos": [{"que": "denegacion", "quien": texto, "momento": "2026-11-29T10:00:00+01:00"}],
+    }
+    assert pdf.componer(datos).startswith(b"%PDF-")
+
+
+def test_what_cannot_be_printed_is_seen() -> None:
+    assert imprimible("Ñandú «aquí» – 5 €\tfin") == "Ñandú «aquí» – 5 €    fin"
+    assert imprimible("n\u0303") == "ñ"
+    assert imprimible("中\u00ad") == "[U+4E2D][U+00AD]"
+
+
+def test_numbers_have_no_gaps_though_issued_at_once(recibida: Callable[..., Any], dpo: Any, bd: str) -> None:
+    """Eight refusals in eight connections, every other one rolled back."""
+    solicitudes = [recibida(f"C{n}") for n in range(8)]
+    salida = threading.Barrier(8)
+
+    def denegar(n: int) -> None:
+        salida.wait()
+        try:
+            with transaction.atomic():
+                servicios.denegar(solicitud=solicitudes[n], motivo="No procede", por=dpo)
+                if n % 2:
+                    raise RuntimeError
+        except RuntimeError:
+            pass
+        finally:
+            connections.close_all()
+
+    tareas = [threading.Thread(target=denegar, args=[n]) for n in range(8)]
+    for tarea in tareas:
+        tarea.start()
+    for tarea in tareas:
+        tarea.join()
+    anio = plazos.hoy().year
+    assert sorted(Escrito.objects.values_list("numero", flat=True)) == [
+        f"DEN-{anio}-{n:04d}" for n in range(1, 5)
+    ]
+
+
+def test_numbers_go_on_past_four_figures(recibida: Callable[..., Any], dpo: Any) -> None:
+    anio = plazos.hoy().year
+    una, otra, tercera = recibida("C1"), recibida("C2"), recibida("C3")
+    for solicitud, numero in ((una, 9999), (otra, 10_000)):
+        Escrito.objects.create(
+            numero=f"DEN-{anio}-{numero}",
+            solicitud=solicitud,
+            tipo=Escrito.Tipo.DENEGACION,
+            datos={},
+            pdf=b"",
+            huella_datos="",
+            huella="",
+        )
+    servicios.denegar(solicitud=tercera, motivo="No procede", por=dpo)
+    assert tercera.escritos.get().numero == f"DEN-{anio}-10001"
+
+
+def test_each_year_begins_its_own_series(
+    recibida: Callable[..., Any], dpo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    una, otra, anio = recibida("C1"), recibida("C2"), plazos.hoy().year
+    servicios.denegar(solicitud=una, motivo="No procede", por=dpo)
+    # Half past eleven in UTC on the last day: in Madrid it is already next year.
+    siguiente = datetime(anio, 12, 31, 23, 30, tzinfo=UTC)
+    monkeypatch.setattr("privacidad.escritos.emision.timezone.now", lambda: siguiente)
+    servicios.denegar(solicitud=otra, motivo="No procede", por=dpo)
+    assert otra.escritos.get().numero == f"DEN-{anio + 1}-0001"
+
+
+def test_issuing_again_gives_the_one_there_is(recibida: Callable[..., Any], dpo: Any) -> None:
+    solicitud = recibida()
+    servicios.denegar(solicitud=solicitud, motivo="No procede", por=dpo)
+    emitido = solicitud.escritos.get()
+    assert escritos.emitir(solicitud, Escrito.Tipo.DENEGACION) == emitido
+    assert Escrito.objects.count() == 1
+
+
+def test_issuing_is_registered_with_both_digests(completada: Callable[..., Solicitud]) -> None:
+    escrito = completada().escritos.get()
+    asiento = Asiento.objects.get(tipo="escrito_emitido")
+    assert asiento.referencia == escrito.solicitud.referencia
+    assert asiento.datos == {
+        "numero": escrito.numero,
+        "tipo": "certificado",
+        "huella": escrito.huella,
+        "huella_datos": escrito.huella_datos,
+    }
+
+
+def test_a_stored_document_cannot_be_changed(completada: Callable[..., Solicitud], como: Any) -> None:
+    completada()
+    with pytest.raises(TypeError):
+        Escrito.objects.update(pdf=b"")
+    with pytest.raises(Exception, match="permission denied"):
+        como("memoria_web").execute("UPDATE privacidad_escrito SET pdf = ''")
+
+
+# -- pages ---------------------------------------------------------------------------------------------
+
+
+def test_each_group_gets_what_is_theirs(
+    completada: Callable[..., Solicitud], navegar: Callable[..., Any]
+) -> None:
+    solicitud = completada()
+    url = reverse("privacidad:escrito", args=[solicitud.referencia, "certificado"])
+    assert url == f"/privacidad/solicitudes/{solicitud.referencia}/certificado.pdf"
+    assert Client().get(url).status_code == 302
+    for grupo, esperado in {"compras": 403, "consulta": 403, "operaciones": 200, "dpo": 200}.items():
+        assert navegar(grupo).get(url).status_code == esperado
+    dpo = navegar("dpo", nombre="otra")
+    assert dpo.post(url).status_code == 405
+    for ajena in (
+        f"/privacidad/solicitudes/{solicitud.referencia}/denegacion.pdf",
+        f"/privacidad/solicitudes/{solicitud.referencia}/CER-1999-0001.pdf",
+        "/privacidad/solicitudes/SUP-1999-0001/certificado.pdf",
+    ):
+        assert dpo.get(ajena).status_code == 404
+
+
+def test_the_bytes_are_served_identical_and_each_download_registered(
+    completada: Callable[..., Solicitud], navegar: Callable[..., Any]
+) -> None:
+    solicitud = completada()
+    escrito = solicitud.escritos.get()
+    dpo = navegar("dpo", nombre="quien-descarga")
+    por_tipo = f"/privacidad/solicitudes/{solicitud.referencia}/certificado.pdf"
+    respuestas = [dpo.get(u) for u in (por_tipo, escrito.get_absolute_url())]
+    for respuesta in respuestas:
+        assert respuesta.content == bytes(escrito.pdf)
+        assert respuesta["Content-Type"] == "application/pdf"
+        assert respuesta["Content-Disposition"] == f'attachment; filename="{escrito.numero}.pdf"'
+        assert "no-store" in respuesta["Cache-Control"]
+    descargas = Asiento.objects.filter(tipo="escrito_descargado")
+    assert [a.datos["numero"] for a in descargas] == [escrito.numero] * 2
+    assert "quien-descarga" not in json.dumps([a.datos for a in descargas])
+
+
+def test_the_evidence_file_has_the_digest_that_is_printed(
+    completada: Callable[..., Solicitud], navegar: Callable[..., Any]
+) -> None:
+    solicitud = completada()
+    escrito = solicitud.escritos.get()
+    respuesta = navegar("dpo", nombre="otra").get(
+        reverse("privacidad:evidencia", args=[solicitud.referencia, escrito.numero])
+    )
+    assert hashlib.sha256(respuesta.content).hexdigest() == escrito.huella_datos
+    assert escrito.huella_datos in leer(escrito.pdf)
+    evidencia = json.loads(respuesta.content)["evidencias"][0]
+    assert any("borrar_sujeto" in orden for orden in evidencia["destinos"]["memoria"]["sql"])
+
+
+def test_a_linked_request_leads_to_the_document_of_its_principal(
+    recibida: Callable[..., Any],
+    dpo: Any,
+    navegar: Callable[..., Any],
+) -> None:
+    principal = recibida("C1")
+    vinculada = recibida("C1", dia=plazos.hoy() - timedelta(days=2))
+    servicios.denegar(solicitud=principal, motivo="No procede", por=dpo)
+    escrito = principal.escritos.get()
+    assert vinculada.referencia in leer(escrito.pdf)
+    url = f"/privacidad/solicitudes/{vinculada.referencia}/denegacion.pdf"
+    assert navegar("dpo", nombre="otra").get(url).content == bytes(escrito.pdf)
+
+
+def test_the_page_of_a_request_lists_its_documents(
+    completada: Callable[..., Solicitud], navegar: Callable[..., Any]
+) -> None:
+    solicitud = completada()
+    pagina = navegar("dpo", nombre="otra").get(solicitud.get_absolute_url()).content.decode()
+    assert solicitud.escritos.get().get_absolute_url() in pagina
+    assert VERIFICAR in pagina
+
+
+def test_downloading_needs_the_permission(completada: Callable[..., Solicitud], persona: Any) -> None:
+    escrito = completada().escritos.get()
+    with pytest.raises(SinPermiso):
+        servicios.descargar(escrito=escrito, formato="pdf", por=persona("compras"))
+    assert not Asiento.objects.filter(tipo="escrito_descargado").exists()
+
+
+# -- anyone checks -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cual", ["huella_datos", "huella"])
+def test_anyone_holding_a_document_checks_it(completada: Callable[..., Solicitud], cual: str) -> None:
+    solicitud = completada("C-secreto-1")
+    escrito = solicitud.escritos.get()
+    huella = getattr(escrito, cual).upper()
+    respuesta = Client().post(
+        VERIFICAR, {"numero": f" {escrito.numero.lower()} ", "huella": f"{huella[:32]} {huella[32:]}\n"}
+    )
+    pagina = respuesta.content.decode()
+    assert respuesta.status_code == 200
+    assert "Auténtico" in pagina
+    assert "Certificado de supresión" in pagina
+    for dato in (solicitud.referencia, solicitud.resumen, "C-secreto-1", "clientes", "dpo-uno"):
+        assert dato not in pagina
+    assert "no-store" in respuesta["Cache-Control"]
+
+
+def test_unknown_and_wrong_get_the_same_answer(completada: Callable[..., Solicitud]) -> None:
+    escrito = completada().escritos.get()
+    paginas = [
+        re.sub(
+            r'value="[^"]*"|"X-CSRFToken": "[^"]*"',
+            "",
+            Client().post(VERIFICAR, {"numero": n, "huella": h}).content.decode(),
+        )
+        for n, h in (
+            (escrito.numero, "0" * 64),
+            ("CER-1999-0001", escrito.huella_datos),
+            ("CER-1999-0001", "0" * 64),
+            ("ñ'; --", "é"),
+            (escrito.numero, escrito.huella_datos[:-1]),
+        )
+    ]
+    assert len(set(paginas)) == 1
+    assert "No coincide" in paginas[0]
+
+
+def test_the_page_opens_without_an_account_and_asks_for_both(bd: str) -> None:
+    assert Client().get(VERIFICAR).status_code == 200
+    assert Client().post(VERIFICAR, {"numero": "", "huella": ""}).status_code == 422
+    assert Client(enforce_csrf_checks=True).post(VERIFICAR, {}).status_code == 403
+
+
+def test_what_was_tampered_with_past_every_guard_is_not_authentic(
+    completada: Callable[..., Solicitud], propietario: Any
+) -> None:
+    escrito = completada().escritos.get()
+    with propietario.transaction():
+        propietario.execute("SET LOCAL session_replication_role = replica")
+        propietario.execute("UPDATE privacidad_escrito SET pdf = pdf || '\\x00'::bytea")
+    respuesta = Client().post(VERIFICAR, {"numero": escrito.numero, "huella": escrito.huella_datos})
+    assert "No coincide" in respuesta.content.decode()
+
+
+def test_checking_leaves_no_trace(completada: Callable[..., Solicitud]) -> None:
+    escrito = completada().escritos.get()
+    antes = Asiento.objects.count()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM django_session")
+        sesiones = cursor.fetchone()[0]
+        Client().post(VERIFICAR, {"numero": escrito.numero, "huella": escrito.huella})
+        cursor.execute("SELECT count(*) FROM django_session")
+        assert cursor.fetchone()[0] == sesiones
+    assert Asiento.objects.count() == antes
