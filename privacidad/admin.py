@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from memoria.admin import SoloLectura
-from privacidad.models import Evidencia, Solicitud
+from privacidad.models import Asiento, Evidencia, Solicitud
 
 
 @admin.register(Solicitud)
@@ -38,3 +38,12 @@ class EvidenciaAdmin(SoloLectura):
     list_select_related = ("solicitud",)
     search_fields = ("=solicitud__referencia",)
     date_hierarchy = "momento"
+
+
+@admin.register(Asiento)
+class AsientoAdmin(SoloLectura):
+    list_display = ("numero", "momento", "tipo", "referencia")
+    list_filter = ("tipo",)
+    search_fields = ("=referencia", "=resumen", "=huella")
+    ordering = ("-numero",)
+    show_full_result_count = False

@@ -25,6 +25,7 @@ from privacidad.models import Asiento
 ORIGEN = "0" * 64
 #: The command whose runs say how the register stood.
 VERIFICAR = "verificar_registro"
+NO_ES_UNA_LINEA = "not a line of the register"
 #: Rows per round trip: what a walk of the whole register holds in memory.
 LOTE = 2000
 
@@ -151,12 +152,12 @@ class Entrada:
             entrada = cls(**valores)
             igual = entrada.linea() == linea
         except (TypeError, RecursionError) as error:
-            raise ValueError from error
+            raise ValueError(NO_ES_UNA_LINEA) from error
         textos = (entrada.momento, entrada.tipo, entrada.referencia, entrada.resumen, entrada.anterior)
         if not igual or type(entrada.numero) is not int or not all(isinstance(t, str) for t in textos):
-            raise ValueError
+            raise ValueError(NO_ES_UNA_LINEA)
         if entrada.momento != _en_iso_desde(str(entrada.momento)):
-            raise ValueError
+            raise ValueError(NO_ES_UNA_LINEA)
         return entrada
 
     def asiento(self, *, huella: str | None = None) -> Asiento:

@@ -9,14 +9,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from memoria.comandos import Salida
 from memoria.explorador.panel import Tarjeta
-from privacidad import plazos
+from privacidad import plazos, registro
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
 
 
 def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
-    """Requests that are due, approved ones waiting to be run, and how many are open."""
+    """The register when it is broken; requests that are due, approved ones waiting, and how many are open."""
+    if request.user.has_perm("privacidad.view_asiento"):
+        yield from _registro_roto()
     if not request.user.has_perm("privacidad.view_solicitud"):
         return
     lista = reverse("privacidad:solicitudes")
@@ -54,3 +57,17 @@ def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
         url=lista,
         tono="neutra",
     )
+
+
+def _registro_roto() -> Iterable[Tarjeta]:
+    ultima = registro.ultima_verificacion()
+    if ultima and ultima.codigo != Salida.HECHO:
+        yield Tarjeta(
+            titulo=_("El registro está roto"),
+            frase=_(
+                "El asiento %(numero)s falta o no es el que se escribió: compárelo con la copia de fuera."
+            )
+            % {"numero": ultima.recuento["primera_rota"]},
+            url=reverse("privacidad:registro"),
+            tono="mal",
+        )

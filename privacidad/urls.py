@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from privacidad import views
-from privacidad.vistas import cuadro, escritos
+from privacidad.vistas import cuadro, escritos, exclusiones, menciones, registro
 
 app_name = "privacidad"
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("cuadro/", cuadro.cuadro, name="cuadro"),
     path("registro-mensual/<str:mes>.<str:formato>", cuadro.registro_mensual, name="registro_mensual"),
     path("verificar/", escritos.verificar, name="verificar"),
+    path("registro/", registro.asientos, name="registro"),
     path("solicitudes/nueva/", views.nueva, name="nueva"),
     path("solicitudes/<str:referencia>/", views.solicitud, name="solicitud"),
     path("solicitudes/<str:referencia>/<str:nombre>.pdf", escritos.escrito, name="escrito"),
@@ -20,5 +21,9 @@ urlpatterns = [
         {"formato": "json"},
         name="evidencia",
     ),
+    path("solicitudes/<str:referencia>/menciones/", menciones.menciones, name="menciones"),
+    path("solicitudes/<str:referencia>/menciones/<int:mencion>/", menciones.mencion, name="mencion"),
+    path("solicitudes/<str:referencia>/datos/", exclusiones.datos, name="datos"),
+    path("solicitudes/<str:referencia>/retenidos/<int:exclusion>/soltar/", exclusiones.soltar, name="soltar"),
     path("solicitudes/<str:referencia>/<slug:nombre>/", views.paso, name="paso"),
 ]

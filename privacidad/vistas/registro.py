@@ -1,0 +1,116 @@
+"""The register, to be read: the latest entries first, and how its last verification went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from memoria.comandos import Salida
+from privacidad import registro
+from privacidad.estados import Estado
+from privacidad.models import Asiento
+
+POR_PAGINA = 50
+#: What is not the state of a request; what is not here either is shown by its bare name.
+TIPOS = {
+    "ampliada": gettext_lazy("Plazo ampliado"),
+    "exclusion": gettext_lazy("Dato retenido"),
+    "exclusion_liberada": gettext_lazy("Dato soltado"),
+    "gestion": gettext_lazy("Destino externo"),
+    "mencion": gettext_lazy("Mención decidida"),
+    "reaplicada": gettext_lazy("Supresión reaplicada"),
+    "supresion": gettext_lazy("Datos borrados"),
+}
+
+
+@login_required
+@permission_required("privacidad.view_asiento", raise_exception=True)
+@require_safe
+def asientos(request: HttpRequest) -> HttpResponse:
+    """A page of entries: the latest, those before ``?antes=`` or those after ``?despues=``."""
+    pagina = _pagina(_numero(request, "antes"), _numero(request, "despues"))
+    return render(
+        request,
+        "privacidad/registro.html",
+        {
+            "title": _("Registro"),
+            "verificacion": como_fue(),
+            "pagina": pagina,
+            "filas": [{"asiento": a, "que": nombre_del_tipo(a.tipo)} for a in pagina.asientos],
+        },
+    )
+
+
+class ComoFue(NamedTuple):
+    """The last verification, in words: ``tono`` repeats with an icon and a colour what ``frase`` says."""
+
+    frase: str
+    tono: str
+    cuando: Any
+
+
+def como_fue() -> ComoFue:
+    """How the register stood when it was last verified. Nothing is verified here: it may take long."""
+    ejecucion = registro.ultima_verificacion()
+    if ejecucion is None:
+        return ComoFue(_("Todavía no se ha verificado"), "aviso", None)
+    if ejecucion.codigo != Salida.HECHO:
+        return ComoFue(rota_en(ejecucion.recuento["primera_rota"]), "mal", ejecucion.inicio)
+    return ComoFue(
+        _("Entero: asientos comprobados, %(n)s") % {"n": ejecucion.recuento["entradas"]},
+        "bien",
+        ejecucion.inicio,
+    )
+
+
+def rota_en(numero: int) -> str:
+    return _("Roto: el asiento %(numero)s falta o no es el que se escribió") % {"numero": numero}
+
+
+def nombre_del_tipo(tipo: str) -> str:
+    """What an entry says, in words."""
+    if tipo in Estado.values:
+        return str(Estado(tipo).label)
+    return str(TIPOS.get(tipo, tipo))
+
+
+@dataclass(frozen=True)
+class _Pagina:
+    """``anterior`` and ``siguiente`` are the numbers that lead to later and to earlier entries."""
+
+    asientos: list[Asiento]
+    anterior: int | None
+    siguiente: int | None
+
+
+def _pagina(antes: int | None, despues: int | None) -> _Pagina:
+    todos = Asiento.objects.order_by("-numero")
+    if antes is None and despues is not None:
+        filas = list(todos.reverse().filter(numero__gt=despues)[: POR_PAGINA + 1])
+        hay_posteriores, hay_anteriores = len(filas) > POR_PAGINA, True
+        filas = filas[:POR_PAGINA][::-1]
+    else:
+        filas = list((todos if antes is None else todos.filter(numero__lt=antes))[: POR_PAGINA + 1])
+        hay_posteriores, hay_anteriores = antes is not None, len(filas) > POR_PAGINA
+        filas = filas[:POR_PAGINA]
+    return _Pagina(
+        filas,
+        filas[0].numero if filas and hay_posteriores else None,
+        filas[-1].numero if filas and hay_anteriores else None,
+    )
+
+
+def _numero(request: HttpRequest, parametro: str) -> int | None:
+    """Where a page starts; what is no number is no mark, and the list starts at the top."""
+    texto = request.GET.get(parametro, "")
+    return int(texto) if texto.isascii() and texto.isdigit() and len(texto) <= LARGO_DE_NUMERO else None
+
+
+LARGO_DE_NUMERO = 18  # a bigint has room for it
