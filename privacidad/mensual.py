@@ -86,7 +86,7 @@ def en_pdf(mes: date) -> bytes:
 
 
 def nombre(mes: date) -> str:
-    """"enero de 2026", in the reader's language."""
+    """ "enero de 2026", in the reader's language."""
     return date_format(mes, "YEAR_MONTH_FORMAT").lower()
 
 

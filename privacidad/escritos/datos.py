@@ -1,14 +1,15 @@
 """What each document says, as plain JSON, read from the request and its evidence. No layout and no wording.
 
 This is all a document may say: :mod:`privacidad.escritos.pdf` is handed this and nothing else. It holds the
-evidence whole, statements included, so its digest, printed on the document, is the digest of what proves it. It
-holds no id and no name of the person, and no key of a row: those may name somebody.
+evidence whole, statements included, so its digest, printed on the document, is the digest of what proves it.
+It holds no id and no name of the person, and no key of a row: those may name somebody.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -212,10 +213,17 @@ def _exclusion(exclusion: Exclusion) -> Datos:
 
 
 def _menciones(solicitud: Solicitud) -> list[Datos]:
-    """What was decided about the rows of others that named the person. Where they are is not said."""
+    """How many rows of others named the person, by which identifiers, and what was decided; not where."""
+    por_fila: dict[tuple[str, str], list[Mencion]] = {}
+    for m in solicitud.menciones.exclude(decision=Mencion.Decision.PENDIENTE).order_by("pk"):
+        por_fila.setdefault((m.prefijo, m.clave), []).append(m)
+    iguales = Counter(
+        (filas[0].decision, ", ".join(sorted({m.identificador for m in filas})), filas[0].motivo)
+        for filas in por_fila.values()
+    )
     return [
-        {"decision": m.decision, "identificador": m.identificador, "motivo": m.motivo}
-        for m in solicitud.menciones.exclude(decision=Mencion.Decision.PENDIENTE).order_by("pk")
+        {"decision": decision, "identificadores": cuales, "motivo": motivo, "cuantas": cuantas}
+        for (decision, cuales, motivo), cuantas in iguales.items()
     ]
 
 
@@ -228,7 +236,7 @@ def _copia(solicitud: Solicitud) -> Datos:
 
 
 def _permanece(evidencias: Sequence[Evidencia]) -> Datos:
-    """Until when backups and archived WAL may still hold what was erased; no date where nobody has said it."""
+    """Until when backups and archived WAL may still hold what was erased; no date where nobody said it."""
     borrados = [e.momento for e in evidencias if not e.sin_datos]
     dias = settings.COPIAS_DIAS
     if not borrados or dias is None:

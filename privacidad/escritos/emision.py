@@ -26,7 +26,7 @@ SERIES = {
 
 
 def emitir_al_llegar(solicitud: Solicitud, estado: Estado) -> None:
-    """Issue what the person gets when their request reaches that state, if anything; in that step's transaction."""
+    """Issue what a person gets when their request reaches that state; in that step's transaction."""
     if estado is Estado.COMPLETADA:
         _emitir_resultado(solicitud)
     elif estado is Estado.DENEGADA:
@@ -90,14 +90,14 @@ def _emitir(solicitud: Solicitud, tipo: Escrito.Tipo, evidencias: list[Evidencia
 def _turno() -> None:
     """Wait for our turn in the numbering, until the end of the transaction.
 
-    It is the register's own lock: whoever issues also registers, and with one lock nobody can wait in a circle.
+    It is the register's own lock: who issues also registers, and with one lock no two wait for each other.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('privacidad:registro', 0))")
 
 
 def _siguiente_numero(tipo: Escrito.Tipo, anio: int) -> str:
-    """``CER-2026-0001``: by kind and year, with no gaps, since what is rolled back takes its number with it."""
+    """``CER-2026-0001``: by kind and year, with no gaps: what is rolled back takes its number with it."""
     serie = f"{SERIES[tipo]}-{anio}-"
     with connection.cursor() as cursor:
         cursor.execute(_ULTIMO, [len(serie) + 1, serie])

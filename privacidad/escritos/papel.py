@@ -1,8 +1,8 @@
 """An A4 sheet in black and white: headings, paragraphs, name and value, tables, "página 1 de 2".
 
-Only the core fonts every reader has: nothing is embedded, so a page is small and the same bytes come out every
-time. They know the characters of Windows-1252; any other is printed as its code, ``[U+4E2D]``, and the sheet
-says so at the end.
+Only the core fonts every reader has: nothing is embedded, so a page is small and the same bytes come out
+every time. They know the characters of Windows-1252; any other is printed as its code, ``[U+4E2D]``, and the
+sheet says so at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NEGRO = 0
 
 
 class Papel(FPDF):
-    """One document. ``momento`` and ``identidad`` (32 hexadecimal digits or more) make its bytes repeatable."""
+    """One document. ``momento`` and ``identidad`` (32 hexadecimal digits) make its bytes repeatable."""
 
     def __init__(
         self, *, titulo: str, numero: str, responsable: str, momento: datetime, identidad: str
@@ -104,7 +104,7 @@ class Papel(FPDF):
         anchos: Sequence[float],
         numeros: int = 0,
     ) -> None:
-        """A table ruled in black; its heading is repeated on each page. The last ``numeros`` columns are numbers."""
+        """A table ruled in black, its heading on each page. The last ``numeros`` columns are numbers."""
         self.set_font("Helvetica", size=9)
         alineadas = ["LEFT"] * (len(cabecera) - numeros) + ["RIGHT"] * numeros
         with self.table(

@@ -1,7 +1,7 @@
 """The documents as they are read: fixed Spanish sentences around what :mod:`privacidad.escritos.datos` gives.
 
-They are in Spanish whatever the language of the screens, so their wording is not in the catalogues. Nothing is
-read here but the data handed in: the same data gives the same bytes.
+They are in Spanish whatever the language of the screens, so their wording is not in the catalogues. Nothing
+is read here but the data handed in: the same data gives the same bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def componer(datos: Datos) -> bytes:
 def _encabezar(papel: Papel, datos: Datos) -> None:
     pares = [
         ("Número", datos["numero"]),
-        ("Fecha", momento(datos["emitido"])),
+        ("Fecha", f"{momento(datos['emitido'])} (hora de Madrid, como todas las de este documento)"),
         ("Solicitud", f"{datos['referencia']}, recibida el {dia(datos['recibida'])} ({datos['canal']})"),
         *(
             ("Solicitud vinculada", f"{v['referencia']}, recibida el {dia(v['recibida'])}")
@@ -56,9 +56,10 @@ def _encabezar(papel: Papel, datos: Datos) -> None:
 
 def _certificado(papel: Papel, datos: Datos) -> None:
     papel.parrafo(
-        f"Se certifica que se han borrado los datos de la persona que hizo la solicitud {datos['referencia']} "
-        f"(categoría: {datos['categoria']}), con el alcance y en los lugares que se detallan. Por protección de "
-        "la propia persona, este documento no repite su nombre ni su identificador."
+        "Se certifica que se han borrado los datos de la persona que hizo la solicitud "
+        f"{datos['referencia']} (categoría: {datos['categoria']}), con el alcance y en los lugares que se "
+        "detallan. Por protección de la propia persona, este documento no repite su nombre ni su "
+        "identificador."
     )
     _dos_recuentos(papel, datos)
     _recuentos(papel, datos, "Qué se ha borrado, dónde y cuándo")
@@ -73,8 +74,8 @@ def _sin_datos(papel: Papel, datos: Datos) -> None:
         f"{datos['categoria']}) no se ha localizado ningún dato: no había nada antes y no hay nada después."
     )
     papel.parrafo(
-        "Esto no es un certificado de supresión. Un identificador mal escrito daría el mismo resultado: si cree "
-        "que hay datos suyos, vuelva a dirigirse a nosotros con otro identificador.",
+        "Esto no es un certificado de supresión. Un identificador mal escrito daría el mismo resultado: si "
+        "cree que hay datos suyos, vuelva a dirigirse a nosotros con otro identificador.",
         negrita=True,
     )
     _dos_recuentos(papel, datos)
@@ -169,18 +170,18 @@ def _conservado(papel: Papel, datos: Datos) -> None:
     if not datos["exclusiones"]:
         papel.parrafo("No se retuvo ningún dato de la persona.")
     for mencion in datos["menciones"]:
-        hecho = "se borró" if mencion["decision"] == "borrar" else "se conservó"
+        hecho = "borrados" if mencion["decision"] == "borrar" else "conservados"
         motivo = f" Motivo: {mencion['motivo']}" if mencion["motivo"] else ""
         papel.parrafo(
-            f"Un texto de otra ficha que mencionaba un identificador de la persona ({mencion['identificador']}) "
-            f"{hecho}.{motivo}"
+            f"Textos de otras fichas que mencionaban a la persona ({mencion['identificadores']}), {hecho}: "
+            f"{numero(mencion['cuantas'])}.{motivo}"
         )
     copia = datos["copia"]
     if copia["hasta"]:
         papel.parrafo(
             "Se guarda una copia bloqueada y cifrada de lo borrado, a disposición solo de jueces, fiscales y "
-            f"administraciones competentes. Se destruye el {dia(copia['hasta'])} (artículo 32 de la Ley Orgánica "
-            "3/2018)."
+            f"administraciones competentes. Se destruye el {dia(copia['hasta'])} (artículo 32 de la Ley "
+            "Orgánica 3/2018)."
         )
     elif copia["motivo"]:
         papel.parrafo(f"No se guarda copia bloqueada. Motivo: {copia['motivo']}")
@@ -193,17 +194,17 @@ def _permanece(papel: Papel, datos: Datos) -> None:
     papel.apartado("Qué queda físicamente y hasta cuándo")
     if permanece["hasta"]:
         papel.parrafo(
-            "Las copias de seguridad y el registro de cambios (WAL) archivado de la base de datos pueden contener "
-            f"lo borrado hasta el {dia(permanece['hasta'])}: se conservan {permanece['dias']} días."
+            "Las copias de seguridad y el registro de cambios (WAL) archivado de la base de datos pueden "
+            f"contener lo borrado hasta el {dia(permanece['hasta'])}: se conservan {permanece['dias']} días."
         )
     else:
         papel.parrafo(
-            "Las copias de seguridad y el registro de cambios (WAL) archivado de la base de datos pueden contener "
-            "lo borrado. En esta instalación no consta cuánto se conservan."
+            "Las copias de seguridad y el registro de cambios (WAL) archivado de la base de datos pueden "
+            "contener lo borrado. En esta instalación no consta cuánto se conservan."
         )
     papel.parrafo(
-        "En el disco de la base de datos, el espacio de las filas borradas ya no puede leerse con ninguna consulta "
-        "y se reutiliza con el mantenimiento de PostgreSQL (VACUUM), que no tiene una fecha fija."
+        "En el disco de la base de datos, el espacio de las filas borradas ya no puede leerse con ninguna "
+        "consulta y se reutiliza con el mantenimiento de PostgreSQL (VACUUM), que no tiene una fecha fija."
     )
 
 
@@ -223,7 +224,8 @@ def _denegacion(papel: Papel, datos: Datos) -> None:
 def _ampliacion(papel: Papel, datos: Datos) -> None:
     papel.parrafo(
         f"El plazo para responder a la solicitud {datos['referencia']} vencía el {dia(datos['vencia'])} y se "
-        f"amplía hasta el {dia(datos['vence'])} (artículo 12.3 del Reglamento general de protección de datos)."
+        f"amplía hasta el {dia(datos['vence'])} (artículo 12.3 del Reglamento general de protección de "
+        "datos)."
     )
     papel.apartado("Motivo")
     papel.parrafo(datos["motivo"])
@@ -238,8 +240,8 @@ def _actuo(papel: Papel, datos: Datos) -> None:
 def _reclamar(papel: Papel) -> None:
     papel.apartado("Si no está de acuerdo")
     papel.parrafo(
-        "Puede presentar una reclamación ante la Agencia Española de Protección de Datos (www.aepd.es) y acudir a "
-        "los tribunales."
+        "Puede presentar una reclamación ante la Agencia Española de Protección de Datos (www.aepd.es) y "
+        "acudir a los tribunales."
     )
 
 

@@ -1,4 +1,4 @@
-"""Handing out a document that was issued. Issuing is part of the step it tells: see :mod:`privacidad.escritos`."""
+"""Handing out a document. Issuing it is part of the step it tells: see :mod:`privacidad.escritos`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 from django.contrib.auth.models import User
 
 from privacidad import registro
+from privacidad.escritos.datos import canonico
 from privacidad.models import Escrito
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import exigir
@@ -15,12 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 def descargar(*, escrito: Escrito, formato: str, por: User) -> bytes:
-    """The bytes of a document as they were issued (``pdf``), or the evidence behind it (``json``); registered.
+    """The bytes of a document as it was issued (``pdf``), or the evidence behind it (``json``).
 
-    Who took it is registered as a keyed digest. Raises :class:`SinPermiso`.
+    It is registered; who took it is registered as a keyed digest. Raises :class:`SinPermiso`.
     """
-    from privacidad.escritos.datos import canonico
-
     exigir(por, "view_solicitud")
     contenido = bytes(escrito.pdf) if formato == "pdf" else canonico(escrito.datos)
     registro.anotar(

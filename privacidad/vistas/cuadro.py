@@ -121,7 +121,7 @@ def _figuras() -> dict[str, Any]:
 
 
 def _ultima_verificacion() -> dict[str, Any]:
-    """How the last check of the register's chain ended: when, and whether it was whole. Empty when none has."""
+    """How the last check of the register's chain ended, and when. Empty when there has been none."""
     ultima = (
         Ejecucion.objects.filter(comando="verificar_registro", fin__isnull=False).order_by("-inicio").first()
     )

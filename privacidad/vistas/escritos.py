@@ -69,8 +69,8 @@ class VerificarForm(forms.Form):
 def verificar(request: HttpRequest) -> HttpResponse:
     """Whether a document is one of ours: its kind and its day, and nothing of anybody. No account is needed.
 
-    An unknown number and a wrong digest get the same answer, so numbers cannot be tried out; and a digest of 256
-    bits cannot be guessed at any rate, so requests are not counted.
+    An unknown number and a wrong digest get the same answer, so numbers cannot be tried out; and a digest of
+    256 bits cannot be guessed at any rate, so requests are not counted.
     """
     formulario = VerificarForm(request.POST or None)
     contexto: dict[str, Any] = {"title": _("Comprobar un documento"), "formulario": formulario}

@@ -212,7 +212,7 @@ def test_the_certificate_says_the_evidence_field_by_field(
         f"hasta el {hasta:%d/%m/%Y}: se conservan 35 días",
         "tarea programada",
         "delegación de protección de datos",
-        "No se guarda copia bloqueada. No consta el motivo.",
+        f"No se guarda copia bloqueada. Motivo: {solicitud.motivo_sin_copia}",
         "No se retuvo ningún dato",
     ):
         assert dicho in texto, dicho
@@ -278,21 +278,22 @@ def test_what_was_kept_is_told_with_its_reason(
     preferencia("C1")
     solicitud = hasta(Estado.APROBADA)
     Copia.objects.create(solicitud=solicitud, destruir_el=date(2031, 5, 4))
-    Mencion.objects.create(
-        solicitud=solicitud,
-        prefijo="proveedores.P-ajeno",
-        clave="aviso-ajeno",
-        identificador="telefono",
-        decision=Mencion.Decision.CONSERVAR,
-        motivo="Es el teléfono de la tienda",
-        por=dpo,
-    )
+    for identificador in ("telefono", "dni"):
+        Mencion.objects.create(
+            solicitud=solicitud,
+            prefijo="proveedores.P-ajeno",
+            clave="aviso-ajeno",
+            identificador=identificador,
+            decision=Mencion.Decision.CONSERVAR,
+            motivo="Es el teléfono de la tienda",
+            por=dpo,
+        )
     solicitud.refresh_from_db()
     servicios.ejecutar(solicitud=solicitud)
     escrito = solicitud.escritos.get()
     texto = leer(escrito.pdf)
     assert "Se destruye el 04/05/2031" in texto
-    assert "de la persona (telefono) se conservó. Motivo: Es el teléfono de la tienda" in texto
+    assert "mencionaban a la persona (dni, telefono), conservados: 1. Motivo: Es el teléfono de la" in texto
     assert "ajeno" not in texto
     assert "ajeno" not in json.dumps(escrito.datos)
 

@@ -1,0 +1,297 @@
+"""The dashboard and the monthly register: what they count, in which order, and what they never show."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfReader
+
+from memoria.models import Ejecucion
+from privacidad import mensual, plazos, servicios
+from privacidad.estados import Estado
+from privacidad.models import Canal, Paso, Solicitud
+from privacidad.resumenes import resumen
+from privacidad.vistas.cuadro import motivo_de_la_fecha
+
+CUADRO = "/privacidad/cuadro/"
+
+
+def texto(respuesta: Any) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", respuesta.content.decode()).split())
+
+
+@pytest.fixture
+def mes() -> str:
+    return f"{plazos.hoy():%Y-%m}"
+
+
+@pytest.mark.parametrize("cual", [CUADRO, "csv", "pdf"])
+def test_each_group_gets_what_is_theirs(cual: str, mes: str, navegar: Callable[..., Any]) -> None:
+    url = cual if cual == CUADRO else reverse("privacidad:registro_mensual", args=[mes, cual])
+    assert Client().get(url).status_code == 302
+    for grupo, esperado in {"compras": 403, "consulta": 403, "operaciones": 200, "dpo": 200}.items():
+        cliente = navegar(grupo)
+        assert cliente.get(url).status_code == esperado
+    assert cliente.post(url).status_code == 405
+
+
+def test_it_says_what_there_is_when_there_is_nothing(navegar: Callable[..., Any]) -> None:
+    pagina = texto(navegar("dpo").get(CUADRO))
+    assert "No hay ninguna solicitud abierta" in pagina
+    assert "Todavía ninguna" in pagina
+    assert "El registro no se ha comprobado todavía" in pagina
+
+
+def test_what_is_due_is_in_order_with_its_reason(
+    recibida: Callable[..., Any], dpo: Any, navegar: Callable[..., Any]
+) -> None:
+    hoy = plazos.hoy()
+    luego, vencida = recibida("C-luego-1"), recibida("C-vencida-2", dia=hoy - timedelta(days=60))
+    pagina = texto(navegar("dpo", nombre="otra").get(CUADRO))
+    assert pagina.index(vencida.referencia) < pagina.index(luego.referencia)
+    assert f"Un mes desde la recepción del {hoy:%d/%m/%Y}" in pagina
+    assert "Venció hace" in pagina
+    assert "C-luego-1" not in pagina
+    assert "C-vencida-2" not in pagina
+
+
+def _sin_guardar(recibida: date, **otros: Any) -> Solicitud:
+    solicitud = Solicitud(
+        pk=7,
+        referencia="SUP-2026-0007",
+        recibida=recibida,
+        vence=plazos.vencimiento(recibida),
+        estado=Estado.RECIBIDA,
+    )
+    for campo, valor in otros.items():
+        setattr(solicitud, campo, valor)
+    solicitud._prefetched_objects_cache = {"vinculadas": []}  # type: ignore[attr-defined]  # none: not saved
+    return solicitud
+
+
+def test_the_reason_of_each_date_is_told() -> None:
+    enero = date(2026, 1, 30)
+    assert motivo_de_la_fecha(_sin_guardar(date(2026, 3, 12))) == ("Un mes desde la recepción del 12/03/2026")
+    assert motivo_de_la_fecha(_sin_guardar(enero)) == (
+        "Un mes desde la recepción del 30/01/2026; ese mes no tiene día 30"
+    )
+    ampliada = _sin_guardar(enero, ampliada=plazos.ampliado(enero), vence=plazos.ampliado(enero))
+    assert motivo_de_la_fecha(ampliada) == "Ampliada: tres meses desde la recepción del 30/01/2026"
+    reaparecida = _sin_guardar(date(2026, 3, 12), estado=Estado.REAPARECIDA)
+    assert motivo_de_la_fecha(reaparecida).endswith("ha reaparecido y conserva su plazo")
+
+
+def test_an_earlier_linked_request_sets_the_date_and_is_named(recibida: Callable[..., Any]) -> None:
+    principal = recibida("C1")
+    dia = plazos.hoy() - timedelta(days=2)
+    vinculada = recibida("C1", dia=dia)
+    principal.refresh_from_db()
+    assert principal.vence == plazos.vencimiento(dia)
+    assert motivo_de_la_fecha(principal).startswith(
+        f"Un mes desde la recepción del {dia:%d/%m/%Y} de la solicitud vinculada {vinculada.referencia}"
+    )
+
+
+def test_partial_is_never_done(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    dpo: Any,
+    navegar: Callable[..., Any],
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "horario", "tardes")
+    solicitud = hasta(Estado.APROBADA)
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
+    )
+    servicios.ejecutar(solicitud=solicitud)
+    figuras = navegar("dpo", nombre="otra").get(CUADRO).context["figuras"]
+    assert (figuras["parciales"], figuras["pendientes"], figuras["completadas"]) == (1, 1, 0)
+    assert figuras["mismo_dia_por_ciento"] is None
+
+
+def test_the_share_of_the_same_day_and_the_time_to_zero(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], navegar: Callable[..., Any]
+) -> None:
+    for n, dias in enumerate((0, 0, 5)):
+        preferencia(f"C{n}")
+        hasta(Estado.COMPLETADA, f"C{n}", dia=plazos.hoy() - timedelta(days=dias))
+    respuesta = navegar("dpo", nombre="otra").get(CUADRO)
+    figuras = respuesta.context["figuras"]
+    assert (figuras["completadas"], figuras["mismo_dia"], figuras["mismo_dia_por_ciento"]) == (3, 2, 67)
+    assert figuras["horas_hasta_cero"]["mediana"] < 1 < 5 * 24 <= figuras["horas_hasta_cero"]["peor"]
+    assert "El mismo día: 2 (67 %)" in texto(respuesta)
+
+
+def test_what_came_back_is_open_and_counted_once(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], navegar: Callable[..., Any]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.COMPLETADA)
+    Solicitud.objects.filter(pk=solicitud.pk).update(estado=Estado.REAPARECIDA, sujeto_id="C1", cerrada=None)
+    for _vez in range(2):
+        Paso.objects.create(solicitud=solicitud, estado=Estado.REAPARECIDA)
+    figuras = navegar("dpo", nombre="otra").get(CUADRO).context["figuras"]
+    assert (figuras["reaparecidas"], figuras["reaparecieron"], figuras["completadas"]) == (1, 1, 0)
+
+
+def test_a_broken_register_is_shown_with_its_entry(navegar: Callable[..., Any]) -> None:
+    dpo = navegar("dpo")
+    ahora = timezone.now()
+
+    def verificacion(codigo: int, minutos: int, **recuento: Any) -> str:
+        momento = ahora + timedelta(minutes=minutos)
+        Ejecucion.objects.create(
+            comando="verificar_registro", inicio=momento, fin=momento, codigo=codigo, recuento=recuento
+        )
+        return texto(dpo.get(CUADRO))
+
+    assert "Registro íntegro" in verificacion(0, 0)
+    rota = verificacion(6, 1, primera_rota=17)
+    assert "El registro está roto" in rota
+    assert "el asiento 17 no es el que se escribió" in rota
+    assert "Registro íntegro" not in rota
+    assert "no terminó" in verificacion(75, 2)
+
+
+def test_nobody_having_said_how_long_backups_last_is_shown(
+    navegar: Callable[..., Any], settings: Any
+) -> None:
+    dpo = navegar("dpo")
+    settings.COPIAS_DIAS = None
+    assert "No consta cuántos días se conservan las copias" in texto(dpo.get(CUADRO))
+    settings.COPIAS_DIAS = 35
+    assert "No consta cuántos días" not in texto(dpo.get(CUADRO))
+
+
+def test_queries_do_not_grow_with_rows(recibida: Callable[..., Any], navegar: Callable[..., Any]) -> None:
+    dpo = navegar("dpo", nombre="otra")
+    recibida("C0")
+    dpo.get(CUADRO)
+    with CaptureQueriesContext(connection) as una:
+        dpo.get(CUADRO)
+    for n in range(1, 12):
+        recibida(f"C{n}")
+        recibida(f"C{n}", dia=plazos.hoy() - timedelta(days=1))
+    with CaptureQueriesContext(connection) as muchas:
+        dpo.get(CUADRO)
+    assert len(muchas) == len(una)
+
+
+def test_the_queue_is_paged(dpo: Any, navegar: Callable[..., Any]) -> None:
+    hoy = plazos.hoy()
+    Solicitud.objects.bulk_create(
+        Solicitud(
+            espacio="clientes",
+            sujeto_id=f"C{n}",
+            resumen=resumen(f"clientes.C{n}"),
+            canal=Canal.WEB,
+            recibida=hoy,
+            vence=plazos.vencimiento(hoy),
+        )
+        for n in range(60)
+    )
+    cliente = navegar("dpo", nombre="otra")
+    assert len(cliente.get(CUADRO).context["filas"]) == 50
+    assert len(cliente.get(f"{CUADRO}?pagina=2").context["filas"]) == 10
+
+
+# -- monthly register -------------------------------------------------------------------------------
+
+
+def test_the_register_of_a_month_has_its_requests_and_no_id(
+    hasta: Callable[..., Any],
+    recibida: Callable[..., Any],
+    preferencia: Callable[..., None],
+    navegar: Callable[..., Any],
+    mes: str,
+) -> None:
+    preferencia("C-unico-1")
+    hecha = hasta(Estado.COMPLETADA, "C-unico-1", identificadores={"email": "ana@ejemplo.es"})
+    nada, abierta = hasta(Estado.COMPLETADA, "C-unico-2"), recibida("C-unico-3")
+    de_antes = recibida("C-unico-4", dia=plazos.hoy() - timedelta(days=40))
+    dpo = navegar("dpo", nombre="otra")
+    hoy = f"{plazos.hoy():%d/%m/%Y}"
+
+    respuesta = dpo.get(f"/privacidad/registro-mensual/{mes}.csv")
+    assert respuesta["Content-Type"] == "text/csv; charset=utf-8"
+    assert respuesta["Content-Disposition"] == f'attachment; filename="registro-{mes}.csv"'
+    filas = list(csv.reader(io.StringIO(respuesta.content.decode("utf-8-sig")), delimiter=";"))
+    assert filas[0] == ["Referencia", "Canal", "Recibida", "Vence", "Cerrada", "Resultado"]
+    vence = f"{plazos.vencimiento(plazos.hoy()):%d/%m/%Y}"
+    assert filas[1:] == [
+        [hecha.referencia, "Correo electrónico", hoy, vence, hoy, "Completada"],
+        [nada.referencia, "Correo electrónico", hoy, vence, hoy, "Completada, sin datos localizados"],
+        [abierta.referencia, "Correo electrónico", hoy, vence, "", "Recibida"],
+    ]
+
+    documento = dpo.get(f"/privacidad/registro-mensual/{mes}.pdf").content
+    impreso = " ".join(p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages)
+    for fila in filas[1:]:
+        assert fila[0] in impreso
+    assert de_antes.referencia not in impreso
+    for dato in ("C-unico", "ana@ejemplo.es", hecha.resumen):
+        assert dato not in impreso
+        assert dato not in respuesta.content.decode()
+
+
+def test_a_long_month_goes_over_several_pages_with_its_heading(bd: str, recibida: Callable[..., Any]) -> None:
+    hoy = plazos.hoy()
+    Solicitud.objects.bulk_create(
+        Solicitud(
+            espacio="clientes",
+            sujeto_id=f"C{n}",
+            resumen=resumen(f"clientes.C{n}"),
+            canal=Canal.WEB,
+            recibida=hoy,
+            vence=plazos.vencimiento(hoy),
+        )
+        for n in range(120)
+    )
+    paginas = PdfReader(io.BytesIO(mensual.en_pdf(hoy))).pages
+    assert len(paginas) > 2
+    for n, pagina in enumerate(paginas, 1):
+        assert f"página {n} de {len(paginas)}" in pagina.extract_text()
+        assert "Resultado" in pagina.extract_text()
+
+
+@pytest.mark.parametrize("mes", ["2026-13", "2026-00", "1999-01", "2026-1", "ahora", "2026-01-01"])
+def test_a_month_that_is_none_is_not_found(mes: str, navegar: Callable[..., Any]) -> None:
+    assert navegar("dpo").get(f"/privacidad/registro-mensual/{mes}.csv").status_code == 404
+
+
+def test_a_format_that_is_none_is_not_found(navegar: Callable[..., Any], mes: str) -> None:
+    assert navegar("dpo").get(f"/privacidad/registro-mensual/{mes}.xls").status_code == 404
+
+
+def test_december_ends_with_the_year(bd: str) -> None:
+    assert mensual.filas(date(2025, 12, 1)) == []
+    assert mensual._siguiente(date(2025, 12, 1)) == date(2026, 1, 1)
+
+
+def test_the_last_months_are_listed_across_a_year(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plazos, "hoy", lambda: date(2026, 2, 28))
+    assert [f"{m:%Y-%m}" for m in mensual.ultimos(4)] == ["2026-02", "2026-01", "2025-12", "2025-11"]
+
+
+@given(st.sampled_from("=+-@\t\r\n"), st.text(max_size=20))
+def test_no_cell_is_a_formula(signo: str, resto: str) -> None:
+    assert mensual.inerte(signo + resto) == "'" + signo + resto
+
+
+@given(st.from_regex(r"\A[A-Za-z0-9áñ][^\x00]{0,20}\Z"))
+def test_an_ordinary_cell_stays_as_it_is(celda: str) -> None:
+    assert mensual.inerte(celda) == celda
