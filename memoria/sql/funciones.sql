@@ -49,6 +49,32 @@ BEGIN
     RETURN NEXT;
 END $$;
 
+-- What a restored copy brings back of somebody erased at `momento`: what was last written by then. A document keeps
+-- its created_at when it is written again, and what was written since was said since.
+CREATE OR REPLACE FUNCTION langgraph.borrar_sujeto_hasta(
+    prefijo text, momento timestamptz, menos text[] DEFAULT '{}'
+)
+RETURNS TABLE (documentos bigint, vectores bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off
+AS $$
+DECLARE
+    patron text := replace(replace(replace(prefijo, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+BEGIN
+    vectores := 0;
+    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+        DELETE FROM langgraph.store_vectors v USING langgraph.store s
+        WHERE v.prefix = s.prefix AND v.key = s.key AND (s.prefix = prefijo OR s.prefix LIKE patron)
+          AND greatest(s.created_at, s.updated_at) <= momento AND s.key <> ALL (menos);
+        GET DIAGNOSTICS vectores = ROW_COUNT;
+    END IF;
+    DELETE FROM langgraph.store s
+    WHERE (s.prefix = prefijo OR s.prefix LIKE patron)
+      AND greatest(s.created_at, s.updated_at) <= momento AND s.key <> ALL (menos);
+    GET DIAGNOSTICS documentos = ROW_COUNT;
+    RETURN NEXT;
+END $$;
+
 CREATE OR REPLACE FUNCTION langgraph.contar_hilos(hilos text[])
 RETURNS TABLE (checkpoints bigint, blobs bigint, escrituras bigint)
 LANGUAGE sql STABLE SECURITY DEFINER

@@ -58,7 +58,10 @@ class Restriccion(models.Model):
     prefijo = models.TextField(_("prefijo"))
     clave = models.TextField(_("clave"), blank=True)
     motivo = models.TextField(_("motivo"))
-    por = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("por"))
+    #: Null when it withholds what is held back by nobody known (see :attr:`Exclusion.por`).
+    por = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", verbose_name=_("por")
+    )
     creada = models.DateTimeField(_("creada"), db_default=Now())
     levantada = models.DateTimeField(_("levantada"), null=True, blank=True)
     motivo_levantada = models.TextField(_("por qué se levanta"), blank=True)

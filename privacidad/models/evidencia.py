@@ -83,7 +83,10 @@ class Exclusion(models.Model):
     destino = models.CharField(_("destino"), max_length=40)
     clave = models.TextField(_("clave"))
     motivo = models.CharField(_("motivo"), max_length=20, choices=Motivo)
-    por = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", verbose_name=_("por"))
+    #: Null when it was rebuilt from the register after a restore: the register names nobody.
+    por = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", verbose_name=_("por")
+    )
     creada = models.DateTimeField(_("retenida"), db_default=Now())
     liberada = models.DateTimeField(_("soltada"), null=True, blank=True)
 

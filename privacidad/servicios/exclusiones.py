@@ -10,9 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from privacidad import estados, registro
+from privacidad.destinos import Sujeto
 from privacidad.destinos import destino as buscar_destino
 from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.models import Exclusion, Solicitud
+from privacidad.resumenes import resumen
 from privacidad.servicios.paso import bloquear, exigir
 
 logger = logging.getLogger(__name__)
@@ -22,6 +24,7 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
     """Hold one row of the person back: the rest is erased, and the request stays partial until it is let go.
 
     ``clave`` addresses the row in its destination: the key of a document (``memoria``), a thread (``hilos``).
+    After the run what is held is also withheld from the agents (see :mod:`privacidad.retenidos`).
 
     Raises :class:`SinPermiso`, :class:`DatoNoValido`, :class:`TransicionNoPermitida` and
     :class:`DestinoDesconocido`.
@@ -29,7 +32,8 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
     exigir(por, "reservar_dato")
     if motivo not in Exclusion.Motivo.values:
         raise DatoNoValido(_("El motivo no es ninguno de los previstos: elija uno de la lista."))
-    if not buscar_destino(destino).admite_exclusiones:
+    elegido = buscar_destino(destino)
+    if not elegido.admite_exclusiones:
         raise DatoNoValido(_("De ese destino no se puede retener nada suelto: se borra entero."))
     with transaction.atomic():
         actual = bloquear(solicitud)
@@ -37,6 +41,9 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
             raise TransicionNoPermitida(actual.referencia, actual.estado)
         if actual.exclusiones.activas().filter(destino=destino, clave=clave).exists():
             raise DatoNoValido(_("Ese dato ya está retenido en esta solicitud."))
+        sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id, excluidos={destino: (clave,)})
+        if not any(elegido.retenidos(sujeto).values()):
+            raise DatoNoValido(_("De esa persona no hay ese dato: elíjalo de la lista de lo que hay."))
         exclusion = Exclusion.objects.create(
             solicitud=actual, destino=destino, clave=clave, motivo=motivo, por=por
         )
@@ -44,7 +51,7 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
             tipo="exclusion",
             referencia=actual.referencia,
             resumen=actual.resumen,
-            datos={"destino": destino, "motivo": motivo},
+            datos={"destino": destino, "motivo": motivo, "clave": resumen(clave)},
         )
     logger.info("%s dato retenido en %s", actual.referencia, destino)
     return exclusion
@@ -61,7 +68,11 @@ def liberar(*, exclusion: Exclusion, por: User) -> None:
             tipo="exclusion_liberada",
             referencia=actual.referencia,
             resumen=actual.resumen,
-            datos={"destino": exclusion.destino, "motivo": exclusion.motivo},
+            datos={
+                "destino": exclusion.destino,
+                "motivo": exclusion.motivo,
+                "clave": resumen(exclusion.clave),
+            },
         )
     exclusion.refresh_from_db()
     logger.info("%s dato soltado en %s", actual.referencia, exclusion.destino)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
+from privacidad import exportacion, reaplicacion
+
+
+class Command(ComandoMemoria):
+    help = gettext_lazy(  # type: ignore[assignment]  # read when shown
+        "Tras restaurar una copia y antes de dar servicio: vuelve a borrar lo que ya se había borrado."
+    )
+    cambia_datos = True
+
+    def opciones(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "fichero", type=Path, metavar="FILE", help=_("el registro, como lo dejó «exportar_registro»")
+        )
+
+    def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
+        try:
+            datos = reaplicacion.reaplicar(
+                opciones["fichero"], plazo=plazo, lote=opciones["batch_size"], simular=opciones["dry_run"]
+            )
+        except exportacion.ExportacionImposible as error:
+            raise CommandError(str(error), returncode=Salida.USO) from None
+        except exportacion.RegistroRoto as error:
+            raise CommandError(str(error), returncode=Salida.INTEGRIDAD) from None
+        for frase in _avisos(datos):
+            self.avisar(frase)
+        frase = _(
+            "Supresiones reaplicadas: %(reaplicadas)d. Documentos borrados: %(documentos_borrados)d; hilos "
+            "borrados: %(hilos_borrados)d. Asientos recuperados: %(asientos_recuperados)d."
+        )
+        if not datos["completo"]:
+            frase += " " + _("Quedan más: repita la orden antes de dar servicio.")
+        return Resultado(datos, frase % datos, Salida.HECHO if datos["completo"] else Salida.PARCIAL)
+
+
+def _avisos(datos: dict[str, Any]) -> list[str]:
+    avisos = [
+        _(
+            "%(referencia)s estaba «%(estaba)s» en la copia y ya no: revísela antes de la próxima ejecución "
+            "de «ejecutar_supresiones»."
+        )
+        % s
+        for s in datos["solicitudes_atrasadas"]
+        if not s["al_dia"]
+    ]
+    if datos["solicitudes_perdidas"]:
+        avisos.append(
+            _("Solicitudes abiertas que la copia no tiene y hay que registrar otra vez: %(referencias)s.")
+            % {"referencias": ", ".join(datos["solicitudes_perdidas"])}
+        )
+    return avisos

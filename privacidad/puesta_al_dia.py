@@ -1,0 +1,206 @@
+"""A restored copy does not know what was done after it was made; the register does. Its requests are brought
+up to date with it, step by step, as far as the register says.
+
+The steps are the ones that were taken: nothing is registered anew, no document is issued again, and each step
+says that it was rebuilt. What cannot be rebuilt is told: requests that came in after the copy was made are
+known here only by their number and the digest of a person.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import DatabaseError, connection, transaction
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from privacidad import estados
+from privacidad.estados import Estado
+from privacidad.models import Asiento, Evidencia, Exclusion, Gestion, Paso, Solicitud
+from privacidad.olvido import olvidar_direcciones
+from privacidad.servicios.paso import guardar
+
+logger = logging.getLogger(__name__)
+
+#: What stands in the evidence where the register does not say it.
+SEGUN_EL_REGISTRO = "según el registro"
+
+
+def cerrar(*, desde: int) -> list[dict[str, Any]]:
+    """Take every request that the copy left behind to where it was, by the entries after number ``desde``.
+
+    Returns them: ``{"referencia", "estaba", "estado", "al_dia"}``. One that is not ``al_dia`` could not be
+    taken there and needs a person: it is left where the copy had it.
+    """
+    atrasadas = []
+    for referencia, ultimo in _atrasadas():
+        solicitud = Solicitud.objects.get(referencia=referencia)
+        estaba = solicitud.estado
+        try:
+            with transaction.atomic():
+                solicitud = _hasta_el_ultimo(solicitud, desde)
+        except (DatabaseError, _SinCamino) as error:
+            # A database error may quote the row, and with it the person.
+            logger.warning("%s no se ha podido poner al día (%s)", referencia, type(error).__name__)
+            solicitud.refresh_from_db()
+        atrasadas.append(
+            {
+                "referencia": referencia,
+                "estaba": estaba,
+                "estado": solicitud.estado,
+                "al_dia": solicitud.estado == ultimo,
+            }
+        )
+    return atrasadas
+
+
+def perdidas() -> list[str]:
+    """The numbers of the requests that the register leaves open and this database does not have.
+
+    They came in after the copy was made. Their deadline runs, and who asked must be found outside this
+    system.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PERDIDAS, {"estados": list(Estado), "cerradas": sorted(estados.CERRADAS)})
+        return [fila[0] for fila in cursor.fetchall()]
+
+
+def adelantar_referencias() -> None:
+    """Take the counters past the numbers the register has given, so that none is given twice."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ADELANTAR)
+
+
+def retenciones_vigentes(resumen: str) -> list[tuple[str, str, str, str]]:
+    """What the register holds back of one person: ``(reference, destination, reason, digest of the key)``."""
+    vigentes: dict[tuple[str, str, str], str] = {}
+    cerradas = set()
+    for asiento in Asiento.objects.filter(resumen=resumen).order_by("numero").iterator():
+        if asiento.tipo in Estado.values:
+            (cerradas.add if asiento.tipo in estados.CERRADAS else cerradas.discard)(asiento.referencia)
+        elif asiento.tipo in ("exclusion", "exclusion_liberada") and "clave" in asiento.datos:
+            cual = (asiento.referencia, asiento.datos["destino"], asiento.datos["clave"])
+            if asiento.tipo == "exclusion":
+                vigentes[cual] = asiento.datos["motivo"]
+            else:
+                vigentes.pop(cual, None)
+    return [(r, d, motivo, clave) for (r, d, clave), motivo in vigentes.items() if r not in cerradas]
+
+
+def retener_de_nuevo(referencia: str, destino: str, clave: str, motivo: str) -> None:
+    """Hold a row back as the register says it was, if this database has the request and it is open."""
+    solicitud = Solicitud.objects.abiertas().filter(referencia=referencia).first()
+    if solicitud:
+        Exclusion.objects.create(solicitud=solicitud, destino=destino, clave=clave, motivo=motivo, por=None)
+
+
+class _SinCamino(Exception):
+    """From where the copy has a request, the steps of the register do not lead on."""
+
+
+def _atrasadas() -> list[tuple[str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_ATRASADAS, [list(Estado)])
+        filas: list[tuple[str, str]] = cursor.fetchall()
+    return filas
+
+
+_ULTIMO_ESTADO = """
+SELECT DISTINCT ON (referencia) referencia, tipo
+FROM public.privacidad_asiento WHERE tipo = ANY ({estados}::text[])
+ORDER BY referencia, numero DESC
+"""
+_ATRASADAS = f"""
+SELECT s.referencia, u.tipo
+FROM public.privacidad_solicitud s JOIN ({_ULTIMO_ESTADO.format(estados="%s")}) u USING (referencia)
+WHERE s.estado <> u.tipo
+ORDER BY s.referencia
+"""
+_PERDIDAS = f"""
+SELECT u.referencia FROM ({_ULTIMO_ESTADO.format(estados="%(estados)s")}) u
+WHERE u.tipo <> ALL (%(cerradas)s::text[])
+  AND NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = u.referencia)
+ORDER BY 1
+"""
+_ADELANTAR = r"""
+INSERT INTO public.privacidad_contador AS c (anio, ultimo)
+SELECT partes[1]::smallint, max(partes[2]::integer)
+FROM public.privacidad_asiento, regexp_match(referencia, '^SUP-(\d{4})-(\d{4,9})$') AS partes
+WHERE partes IS NOT NULL AND partes[2]::integer > 0
+GROUP BY 1
+ON CONFLICT (anio) DO UPDATE SET ultimo = greatest(c.ultimo, EXCLUDED.ultimo)
+"""
+
+
+def _hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
+    actual = Solicitud.objects.select_for_update().get(pk=solicitud.pk)
+    for asiento in _asientos(actual, desde):
+        if asiento.tipo == "supresion":
+            _rehacer_evidencia(actual, asiento)
+        elif asiento.tipo == "gestion":
+            _rehacer_gestion(actual, asiento)
+        elif asiento.tipo in Estado.values:
+            _dar_paso(actual, asiento)
+    return actual
+
+
+def _asientos(solicitud: Solicitud, desde: int) -> Iterator[Asiento]:
+    return (
+        Asiento.objects.filter(referencia=solicitud.referencia, numero__gt=desde)
+        .order_by("numero")
+        .iterator()
+    )
+
+
+def _dar_paso(actual: Solicitud, asiento: Asiento) -> None:
+    if not estados.permitida(actual.estado, asiento.tipo):
+        raise _SinCamino
+    actual.estado = asiento.tipo
+    if asiento.tipo == Estado.COMPLETADA:
+        # It was completed: by then nothing was held back.
+        actual.exclusiones.activas().update(liberada=asiento.momento)
+    if asiento.tipo in estados.CERRADAS:
+        actual.sujeto_id, actual.reservado, actual.cerrada = "", b"", asiento.momento
+        olvidar_direcciones(actual)
+    guardar(actual)
+    Paso.objects.create(
+        solicitud=actual,
+        estado=actual.estado,
+        por=None,
+        momento=asiento.momento,
+        texto=_("Paso rehecho con el registro, después de restaurar una copia."),
+    )
+
+
+def _rehacer_evidencia(actual: Solicitud, asiento: Asiento) -> None:
+    datos = asiento.datos
+    Evidencia.objects.create(
+        solicitud=actual,
+        resultado=datos["resultado"],
+        destinos={
+            destino: {
+                "antes": antes,
+                "borrados": {que: n - datos["despues"][destino].get(que, 0) for que, n in antes.items()},
+                "despues": datos["despues"][destino],
+                "sql": [],
+                "parametros": {},
+            }
+            for destino, antes in datos["antes"].items()
+        },
+        vectores_huerfanos=0,
+        rol=SEGUN_EL_REGISTRO,
+        sesion=SEGUN_EL_REGISTRO,
+        momento=parse_datetime(datos["momento"]) or asiento.momento,
+        posicion_wal=datos["posicion_wal"],
+    )
+
+
+def _rehacer_gestion(actual: Solicitud, asiento: Asiento) -> None:
+    datos = {k: v for k, v in asiento.datos.items() if k in ("antes", "borrados", "despues")}
+    Gestion.objects.update_or_create(
+        solicitud=actual,
+        destino=asiento.datos["destino"],
+        defaults={"estado": asiento.datos["estado"], "recuento": datos, "momento": asiento.momento},
+    )

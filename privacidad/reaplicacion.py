@@ -1,0 +1,268 @@
+"""Erasures, replayed on a restored database before it serves (AEPD PS/00585/2008: a restored backup revived
+an address that had been erased, it was written to again, and that was fined).
+
+From the file of :mod:`privacidad.exportacion`, in this order:
+
+1. The entries the restored register has lost are put back verbatim: the chain goes on as if it had never been
+   cut, and the numbers of requests that were given stay given.
+2. The requests that were closed after the copy was made are closed again, so that the next scheduled run does
+   not erase, in their name, what the person has said since.
+3. Whoever was erased and is here again goes again: what was there at the moment of the erasure and no more.
+
+What "was there" means. A document, by when it was last written: ``created_at`` outlives a rewrite, but a
+value written after the erasure was said after it. A thread, by when it was created: it holds its own history,
+and what was said before cannot be taken out of it. What is held back (art. 17(3) GDPR) stays held back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memoria import politica
+from memoria.comandos import Plazo
+from memoria.models import Documento, Hilo
+from privacidad import exportacion, puesta_al_dia, registro, vallas
+from privacidad.destinos import DESTINOS, Recuento, Sujeto
+from privacidad.exportacion import RegistroRoto
+from privacidad.models import Asiento, Exclusion
+from privacidad.olvido import resumen_de_fila
+from privacidad.resumenes import resumen
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[str, Any]:
+    """Replay the erasures of an exported register. Safe to repeat; it stops between two people.
+
+    Returns ``reaplicadas`` (people), ``documentos_borrados``, ``hilos_borrados``, ``asientos_recuperados``,
+    ``solicitudes_atrasadas`` and ``solicitudes_perdidas`` (see :mod:`privacidad.puesta_al_dia`),
+    ``completo`` and ``simulado``.
+
+    Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
+    the database's own register does not hold, or one does not go on from the other: then nothing was changed.
+    """
+    copia = exportacion.comprobar(fichero)
+    _comprobar_la_base(fichero)
+    with transaction.atomic() if simular else nullcontext():
+        with transaction.atomic():
+            registro.bloquear()
+            hay = _ultimo_numero()
+            recuperados = _recuperar(fichero, hay, lote) if copia.entradas > hay else 0
+            puesta_al_dia.adelantar_referencias()
+            atrasadas = puesta_al_dia.cerrar(desde=hay) if recuperados else []
+        borrado = _borrar_otra_vez(plazo, lote)
+        resultado = {
+            **borrado,
+            "asientos_recuperados": recuperados,
+            "solicitudes_atrasadas": atrasadas,
+            "solicitudes_perdidas": puesta_al_dia.perdidas(),
+            "simulado": simular,
+        }
+        if simular:
+            transaction.set_rollback(True)
+    return resultado
+
+
+# -- the chain ------------------------------------------------------------------------------------
+
+
+def _comprobar_la_base(fichero: Path) -> None:
+    verificacion = registro.verificar()
+    if not verificacion.ok:
+        raise RegistroRoto(
+            _(
+                "El registro de la base está roto en el asiento %(numero)s: restaure otra copia. No se ha "
+                "cambiado nada."
+            )
+            % {"numero": verificacion.primera_rota}
+        )
+    distinta = registro.primera_distinta(exportacion.leer(fichero))
+    if distinta is not None:
+        raise RegistroRoto(
+            _(
+                "El registro de la base y el del fichero se separan en el asiento %(numero)s: no son el "
+                "mismo, o en la base restaurada ya se ha trabajado. No se ha cambiado nada."
+            )
+            % {"numero": distinta}
+        )
+
+
+def _ultimo_numero() -> int:
+    ultimo = Asiento.objects.order_by("-numero").first()
+    return ultimo.numero if ultimo else 0
+
+
+def _recuperar(fichero: Path, hay: int, lote: int) -> int:
+    """Put back, verbatim, the entries after number ``hay``."""
+    recuperados = 0
+    perdidas = (e.asiento() for e in exportacion.leer(fichero) if e.numero > hay)
+    for asientos in _por_lotes(perdidas, lote):
+        recuperados += len(Asiento.objects.bulk_create(asientos))
+    return recuperados
+
+
+# -- the people -----------------------------------------------------------------------------------
+
+
+def _borrar_otra_vez(plazo: Plazo, lote: int) -> dict[str, Any]:
+    total = {"reaplicadas": 0, "documentos_borrados": 0, "hilos_borrados": 0, "completo": True}
+    for sujeto, momento in _borrados_que_estan(lote):
+        if plazo.agotado:
+            return {**total, "completo": False}
+        recuento = _una(sujeto, momento)
+        if any(n for cuentas in recuento.values() for n in cuentas.values()):
+            total["reaplicadas"] += 1
+            total["documentos_borrados"] += recuento["memoria"]["documentos"]
+            total["hilos_borrados"] += recuento["hilos"]["hilos"]
+    for direcciones in _por_lotes(_menciones_que_estan(lote), lote):
+        if plazo.agotado:
+            return {**total, "completo": False}
+        total["documentos_borrados"] += _borrar_filas(direcciones)
+    return total
+
+
+def _borrados_que_estan(lote: int) -> Iterator[tuple[Sujeto, datetime]]:
+    """Whoever was erased and is known to some destination, and when they were erased the last time."""
+    for d in DESTINOS:
+        if d.externo:
+            continue  # what is outside was not restored
+        for rastros in _por_lotes(d.sujetos(lote, timezone.now()), lote):
+            por_resumen = {resumen(politica.prefijo(r.espacio, r.sujeto_id)): r for r in rastros}
+            for suyo, momento in _supresiones(list(por_resumen)):
+                rastro = por_resumen[suyo]
+                if rastro.desde <= momento:
+                    yield Sujeto(rastro.espacio, rastro.sujeto_id, ()), momento
+
+
+def _supresiones(resumenes: list[str]) -> list[tuple[str, datetime]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_SUPRESIONES, [resumenes])
+        filas: list[tuple[str, datetime]] = cursor.fetchall()
+    return filas
+
+
+# An erasure that found nothing counts too: what an older copy brings back of that person was theirs to have
+# erased just the same.
+_SUPRESIONES = """
+SELECT resumen, max((datos ->> 'momento')::timestamptz)
+FROM public.privacidad_asiento
+WHERE tipo = 'supresion' AND resumen = ANY (%s::text[])
+GROUP BY resumen
+"""
+
+
+def _una(quien: Sujeto, momento: datetime) -> dict[str, Recuento]:
+    """Erase one person again, in one transaction with its entry. Returns the counts by destination."""
+    with transaction.atomic():
+        retenidos = _retenidos(quien)
+        quedan = Hilo.objects.del_sujeto(quien.espacio, quien.sujeto_id).filter(creado__gt=momento)
+        vallas.levantar(
+            quien.espacio,
+            quien.sujeto_id,
+            hilos_retenidos=[*retenidos.get("hilos", ()), *quedan.values_list("pk", flat=True)],
+        )
+        sujeto = Sujeto.capturar(
+            quien.espacio, quien.sujeto_id, excluidos=retenidos, bloquear=True, hasta=momento
+        )
+        recuento = {d.nombre: d.suprimir_hasta(sujeto, momento) for d in DESTINOS if not d.externo}
+        if not any(n for cuentas in recuento.values() for n in cuentas.values()):
+            transaction.set_rollback(True)  # nothing came back: no fence is raised either
+            return recuento
+        registro.anotar(
+            tipo="reaplicada",
+            resumen=resumen(quien.prefijo),
+            datos={"momento": momento.isoformat(), "borrados": recuento},
+        )
+    logger.info("supresión reaplicada: %s", recuento)
+    return recuento
+
+
+def _retenidos(quien: Sujeto) -> dict[str, tuple[str, ...]]:
+    """What is held back of one person, by destination: rows named here and, by digest, in the register."""
+    suyo = resumen(quien.prefijo)
+    retenidos: dict[str, set[str]] = {}
+    aqui = Exclusion.objects.activas().filter(solicitud__resumen=suyo, solicitud__cerrada__isnull=True)
+    for destino, clave in aqui.values_list("destino", "clave"):
+        retenidos.setdefault(destino, set()).add(clave)
+    for referencia, destino, motivo, clave in puesta_al_dia.retenciones_vigentes(suyo):
+        for presente in _claves(quien, destino):
+            if resumen(presente) == clave and presente not in retenidos.get(destino, ()):
+                retenidos.setdefault(destino, set()).add(presente)
+                puesta_al_dia.retener_de_nuevo(referencia, destino, presente, motivo)
+    return {destino: tuple(sorted(claves)) for destino, claves in retenidos.items()}
+
+
+def _claves(quien: Sujeto, destino: str) -> Iterator[str]:
+    if destino == "memoria":
+        suyos = Documento.objects.del_sujeto(quien.espacio, quien.sujeto_id)
+        yield from suyos.values_list("key", flat=True).iterator()
+    elif destino == "hilos":
+        hilos = Hilo.objects.del_sujeto(quien.espacio, quien.sujeto_id)
+        yield from hilos.values_list("pk", flat=True).iterator()
+
+
+# -- the mentions ---------------------------------------------------------------------------------
+
+
+def _menciones_que_estan(lote: int) -> Iterator[tuple[str, str]]:
+    """Rows of other people that were erased because they named somebody, and are here again unchanged."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MENCIONES_BORRADAS)
+        decididas: dict[str, datetime] = dict(cursor.fetchall())  # each by a person: few
+    if not decididas:
+        return
+    antiguos = Documento.objects.filter(updated_at__lte=max(decididas.values()))
+    for prefijo, clave, escrito in antiguos.values_list("prefix", "key", "updated_at").iterator(lote):
+        momento = decididas.get(resumen_de_fila(prefijo, clave))
+        if momento and escrito <= momento:
+            yield prefijo, clave
+
+
+# The last decision about each row, where the erasure it was decided for was run.
+_MENCIONES_BORRADAS = """
+SELECT fila, max(momento) FROM (
+    SELECT DISTINCT ON (referencia, datos ->> 'fila')
+           referencia, datos ->> 'fila' AS fila, datos ->> 'decision' AS decision, numero, momento
+    FROM public.privacidad_asiento WHERE tipo = 'mencion'
+    ORDER BY referencia, datos ->> 'fila', numero DESC
+) d
+WHERE decision = 'borrar' AND EXISTS (
+    SELECT FROM public.privacidad_asiento s
+    WHERE s.tipo = 'supresion' AND s.referencia = d.referencia AND s.numero > d.numero
+)
+GROUP BY fila
+"""
+
+
+def _borrar_filas(direcciones: list[tuple[str, str]]) -> int:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT documentos, vectores FROM langgraph.borrar_filas(%s::text[], %s::text[])",
+                [[p for p, _c in direcciones], [c for _p, c in direcciones]],
+            )
+            documentos, vectores = cursor.fetchone()
+        if documentos:
+            registro.anotar(
+                tipo="reaplicada",
+                datos={"borrados": {"menciones": {"documentos": documentos, "vectores": vectores}}},
+            )
+    return int(documentos)
+
+
+def _por_lotes(cosas: Iterable[T], cuantas: int) -> Iterator[list[T]]:
+    iterador = iter(cosas)
+    while lote := list(islice(iterador, cuantas)):
+        yield lote

