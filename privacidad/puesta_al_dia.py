@@ -76,7 +76,7 @@ def adelantar_referencias() -> None:
 def retenciones_vigentes(resumen: str) -> list[tuple[str, str, str, str]]:
     """What the register holds back of one person: ``(reference, destination, reason, digest of the key)``."""
     vigentes: dict[tuple[str, str, str], str] = {}
-    cerradas = set()
+    cerradas: set[str] = set()
     for asiento in Asiento.objects.filter(resumen=resumen).order_by("numero").iterator():
         if asiento.tipo in Estado.values:
             (cerradas.add if asiento.tipo in estados.CERRADAS else cerradas.discard)(asiento.referencia)

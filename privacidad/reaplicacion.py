@@ -32,7 +32,7 @@ from memoria import politica
 from memoria.comandos import Plazo
 from memoria.models import Documento, Hilo
 from privacidad import exportacion, puesta_al_dia, registro, vallas
-from privacidad.destinos import DESTINOS, Recuento, Sujeto
+from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto
 from privacidad.exportacion import RegistroRoto
 from privacidad.models import Asiento, Exclusion
 from privacidad.olvido import resumen_de_fila
@@ -61,7 +61,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             hay = _ultimo_numero()
             recuperados = _recuperar(fichero, hay, lote) if copia.entradas > hay else 0
             puesta_al_dia.adelantar_referencias()
-            atrasadas = puesta_al_dia.cerrar(desde=hay) if recuperados else []
+            atrasadas = puesta_al_dia.cerrar(desde=hay)
         borrado = _borrar_otra_vez(plazo, lote)
         resultado = {
             **borrado,
@@ -90,13 +90,17 @@ def _comprobar_la_base(fichero: Path) -> None:
         )
     distinta = registro.primera_distinta(exportacion.leer(fichero))
     if distinta is not None:
-        raise RegistroRoto(
-            _(
-                "El registro de la base y el del fichero se separan en el asiento %(numero)s: no son el "
-                "mismo, o en la base restaurada ya se ha trabajado. No se ha cambiado nada."
-            )
-            % {"numero": distinta}
+        raise _se_separan(distinta)
+
+
+def _se_separan(numero: int) -> RegistroRoto:
+    return RegistroRoto(
+        _(
+            "El registro de la base y el del fichero se separan en el asiento %(numero)s: no son el mismo, o "
+            "en la base restaurada ya se ha trabajado. No se ha cambiado nada."
         )
+        % {"numero": numero}
+    )
 
 
 def _ultimo_numero() -> int:
@@ -105,12 +109,19 @@ def _ultimo_numero() -> int:
 
 
 def _recuperar(fichero: Path, hay: int, lote: int) -> int:
-    """Put back, verbatim, the entries after number ``hay``."""
+    """Put back, verbatim, the entries after number ``hay``, with the register locked."""
     recuperados = 0
-    perdidas = (e.asiento() for e in exportacion.leer(fichero) if e.numero > hay)
-    for asientos in _por_lotes(perdidas, lote):
+    for asientos in _por_lotes(_perdidos(fichero, hay), lote):
         recuperados += len(Asiento.objects.bulk_create(asientos))
     return recuperados
+
+
+def _perdidos(fichero: Path, hay: int) -> Iterator[Asiento]:
+    for entrada in exportacion.leer(fichero):
+        if entrada.numero > hay:
+            yield entrada.asiento()
+        elif entrada.numero == hay and not Asiento.objects.filter(numero=hay, huella=entrada.huella):
+            raise _se_separan(hay)  # somebody wrote between the comparison and the lock
 
 
 # -- the people -----------------------------------------------------------------------------------
@@ -139,11 +150,22 @@ def _borrados_que_estan(lote: int) -> Iterator[tuple[Sujeto, datetime]]:
         if d.externo:
             continue  # what is outside was not restored
         for rastros in _por_lotes(d.sujetos(lote, timezone.now()), lote):
-            por_resumen = {resumen(politica.prefijo(r.espacio, r.sujeto_id)): r for r in rastros}
+            por_resumen: dict[str, Rastro] = {}
+            for suyo, rastro in _con_resumen(rastros):  # a subject may have namespaces below theirs
+                antes = por_resumen.setdefault(suyo, rastro)
+                por_resumen[suyo] = min(antes, rastro, key=lambda r: r.desde)
             for suyo, momento in _supresiones(list(por_resumen)):
                 rastro = por_resumen[suyo]
                 if rastro.desde <= momento:
                     yield Sujeto(rastro.espacio, rastro.sujeto_id, ()), momento
+
+
+def _con_resumen(rastros: Iterable[Rastro]) -> Iterator[tuple[str, Rastro]]:
+    for rastro in rastros:
+        try:
+            yield resumen(politica.prefijo(rastro.espacio, rastro.sujeto_id)), rastro
+        except politica.PoliticaIncumplida:
+            continue  # of no namespace of the policy: nobody can have been erased under it
 
 
 def _supresiones(resumenes: list[str]) -> list[tuple[str, datetime]]:

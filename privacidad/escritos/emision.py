@@ -105,6 +105,12 @@ def _siguiente_numero(tipo: Escrito.Tipo, anio: int) -> str:
     return f"{serie}{ultimo + 1:04d}"
 
 
+# Also what the register says was given: a restored copy has lost documents, and people hold them.
 _ULTIMO = """
-SELECT coalesce(max(substr(numero, %s)::int), 0) FROM public.privacidad_escrito WHERE starts_with(numero, %s)
+SELECT coalesce(max(substr(numero, %s)::int), 0) FROM (
+    SELECT numero FROM public.privacidad_escrito
+    UNION ALL
+    SELECT datos ->> 'numero' FROM public.privacidad_asiento WHERE tipo = 'escrito_emitido'
+) dados (numero)
+WHERE starts_with(numero, %s)
 """

@@ -88,7 +88,12 @@ class Copias:
 
     def _orden(self, programa: str, *opciones: str) -> None:
         subprocess.run(
-            [POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / programa, f"--host={self.servidor}", "--username=postgres", *opciones],
+            [
+                POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / programa,
+                f"--host={self.servidor}",
+                "--username=postgres",
+                *opciones,
+            ],
             check=True,
             capture_output=True,
         )
@@ -459,6 +464,24 @@ def test_lo_que_estaba_retenido_no_se_borra(
     assert Documento.objects.count() == Hilo.objects.count() == 1
 
 
+def test_lo_retenido_en_la_propia_copia_tampoco(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    solicitud = hasta(Estado.APROBADA, "C1")
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
+    )
+    servicios.ejecutar(solicitud=solicitud)
+    copias.hacer()
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["documentos_borrados"], datos["solicitudes_atrasadas"], codigo) == (0, [], 0)
+    assert list(Documento.objects.values_list("key", flat=True)) == ["pref-horario"]
+
+
 def test_una_mencion_borrada_no_vuelve(
     copias: Copias,
     fichero: Path,
@@ -474,7 +497,7 @@ def test_una_mencion_borrada_no_vuelve(
         almacen_compras.put(
             ("proveedores", "P1"),
             clave,
-            politica.documento_aviso(texto=texto, fecha="2026-11-01", autor="compras"),
+            {"texto": texto, "fecha": "2026-11-01", "importancia": "normal"},
         )
     copias.hacer()
     solicitud = recibida("C1", identificadores={"telefono": "612345678"})
