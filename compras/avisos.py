@@ -32,9 +32,11 @@ from compras.almacen import almacen
 from compras.errores import (
     AvisoCaducado,
     AvisoCambiado,
+    AvisoDanado,
     AvisoNoExiste,
     AvisoNoValido,
     ClaveRepetida,
+    ErrorDeCompras,
     MemoriaNoDisponible,
     ProveedorInactivo,
     SinPermiso,
@@ -88,7 +90,7 @@ def escribir(
             raise ProveedorInactivo
         if uno(proveedor.codigo, clave):
             raise ClaveRepetida
-        _anotar(por, proveedor, clave, ADDITION, "added")
+        _anotar(por, proveedor, clave, ADDITION, added={})
         with _traducir():
             almacen().put(_espacio(proveedor), clave, documento)
     return clave
@@ -110,8 +112,8 @@ def corregir(
 
     ``version`` is the :attr:`Aviso.version` that was being corrected.
 
-    Raises ``SinPermiso``, ``AvisoNoValido``, ``AvisoNoExiste``, ``AvisoCaducado``, ``AvisoCambiado`` (and
-    then nothing was overwritten) and ``MemoriaNoDisponible``.
+    Raises ``SinPermiso``, ``AvisoNoValido``, ``AvisoNoExiste``, ``AvisoCaducado``, ``AvisoDanado``,
+    ``AvisoCambiado`` (and then nothing was overwritten) and ``MemoriaNoDisponible``.
     """
     _exigir(por, ESCRIBIR)
     documento = componer(
@@ -119,15 +121,22 @@ def corregir(
     )
     with _turno(proveedor, clave):
         aviso = _existente(proveedor, clave)
-        if aviso.caducado:
-            raise AvisoCaducado
+        if no_se_puede := motivo_de_no_corregir(aviso):
+            raise no_se_puede
         if aviso.version != version:
             raise AvisoCambiado
         if aviso.autor:
             documento["autor"] = aviso.autor
-        _anotar(por, proveedor, clave, CHANGE, "changed")
+        _anotar(por, proveedor, clave, CHANGE, changed={"fields": _cambiados(aviso, documento)})
         with _traducir():
             almacen().put(_espacio(proveedor), clave, documento, ttl=_resto_de_vida(aviso))
+
+
+def motivo_de_no_corregir(aviso: Aviso) -> ErrorDeCompras | None:
+    """Why nobody can correct that notice, as the error that says so; ``None`` when it can be."""
+    if aviso.caducado:
+        return AvisoCaducado()
+    return AvisoDanado() if aviso.danos else None
 
 
 def retirar(*, proveedor: Proveedor, clave: str, por: User) -> None:
@@ -138,7 +147,7 @@ def retirar(*, proveedor: Proveedor, clave: str, por: User) -> None:
     _exigir(por, ESCRIBIR)
     with _turno(proveedor, clave):
         _existente(proveedor, clave)
-        _anotar(por, proveedor, clave, DELETION, "deleted")
+        _anotar(por, proveedor, clave, DELETION, deleted={})
         with _traducir():
             almacen().delete(_espacio(proveedor), clave)
 
@@ -253,12 +262,18 @@ def _resto_de_vida(aviso: Aviso) -> int:
     return max(1, math.ceil((aviso.caduca - timezone.now()).total_seconds() / 60))
 
 
-def _anotar(por: User, proveedor: Proveedor, clave: str, accion: int, verbo: str) -> None:
+def _cambiados(aviso: Aviso, documento: dict[str, Any]) -> list[str]:
+    antes = {c: v.isoformat() if isinstance(v, date) else v for c, v in aviso.contenido.items() if v}
+    return [c for c in aviso.contenido if antes.get(c) != documento.get(c)]
+
+
+def _anotar(por: User, proveedor: Proveedor, clave: str, accion: int, **hecho: dict[str, Any]) -> None:
+    """The log entry. ``hecho`` is the verb of Django's own log, with what it says besides which notice."""
     LogEntry.objects.log_actions(
         user_id=por.pk,
         queryset=Proveedor.objects.filter(pk=proveedor.pk),
         action_flag=accion,
-        change_message=[{verbo: {"name": "aviso", "object": clave, "fields": ["texto"]}}],
+        change_message=[{verbo: {"name": "aviso", "object": clave, **mas}} for verbo, mas in hecho.items()],
         single_object=True,
     )
 

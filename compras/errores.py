@@ -59,6 +59,18 @@ class AvisoCaducado(ErrorDeCompras):
         )
 
 
+class AvisoDanado(ErrorDeCompras):
+    """A notice that something else than this application left broken is not corrected, only withdrawn."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Este aviso está dañado y no se puede corregir: retírelo y, si sigue siendo cierto, escriba "
+                "otro. No se ha guardado ningún cambio."
+            )
+        )
+
+
 class AvisoCambiado(ErrorDeCompras):
     """Somebody changed the notice after this person opened it. Nothing was overwritten."""
 

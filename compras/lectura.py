@@ -5,19 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F, Q
+from django.db.models import F, Q, TextField, Value
 from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memoria import politica
 from memoria.models import Documento
-from memoria.politica import Importancia
+from memoria.politica import Importancia, PoliticaIncumplida
 from memoria.querysets import DocumentoQuerySet
 
 ESPACIO = "proveedores"
@@ -27,12 +29,17 @@ _ORDEN = ("fecha", "created_at", "prefix", "key")
 
 @dataclass(frozen=True)
 class Aviso:
-    """One notice. ``fecha`` is the day it was known, ``escrito`` the moment it was written here."""
+    """One notice. ``fecha`` is the day it was known, ``escrito`` the moment it was written here.
 
-    proveedor_id: str
+    The store takes no notice without text and date; but a row that something else wrote, or broke, must not
+    hide the others: ``danos`` says in sentences what is wrong with it.
+    """
+
+    #: ``None`` when the row is where no supplier's notices are: then it has no page of its own.
+    proveedor_id: str | None
     clave: str
     texto: str
-    fecha: date
+    fecha: date | None
     importancia: str
     asunto: str
     valido_hasta: date | None
@@ -41,6 +48,7 @@ class Aviso:
     #: When it was last written: what a correction says it was based on.
     version: datetime
     caduca: datetime | None
+    danos: tuple[str, ...] = ()
 
     @property
     def contenido(self) -> dict[str, Any]:
@@ -110,7 +118,10 @@ def pagina(filtros: Filtros, *, despues: str | None = None) -> Pagina:
 
     Raises ``MarcaNoValida``.
     """
-    consulta = _filtrados(filtros).annotate(fecha=KT("value__fecha"))
+    # A damaged one may have no date: it goes last.
+    consulta = _filtrados(filtros).annotate(
+        fecha=Coalesce(KT("value__fecha"), Value(""), output_field=TextField())
+    )
     if despues is not None:
         consulta = consulta.filter(_detras_de(leer_marca(despues)))
     filas = list(consulta.order_by(*(F(campo).desc() for campo in _ORDEN))[: AVISOS_POR_PAGINA + 1])
@@ -179,9 +190,9 @@ def _detras_de(valores: Sequence[Any]) -> Q:
     return condicion
 
 
-def _marca(fila: Documento) -> str:
+def _marca(fila: Any) -> str:
     # Nothing of what a notice says: its date, when it was written, and where it is.
-    valores = [fila.value["fecha"], fila.created_at.isoformat(), fila.prefix, fila.key]
+    valores = [fila.fecha, fila.created_at.isoformat(), fila.prefix, fila.key]
     return base64.urlsafe_b64encode(json.dumps(valores).encode()).decode()
 
 
@@ -199,17 +210,56 @@ def leer_marca(marca: str) -> tuple[str, datetime, str, str]:
 
 
 def _aviso(fila: Documento) -> Aviso:
-    valor = fila.value
+    valor = fila.value if isinstance(fila.value, dict) else {}
+    proveedor_id = _proveedor(fila)
     return Aviso(
-        proveedor_id=fila.sujeto[1],
+        proveedor_id=proveedor_id,
         clave=fila.key,
-        texto=valor["texto"],  # this and its date are in every notice: the store takes none without
-        fecha=date.fromisoformat(valor["fecha"]),
-        importancia=valor.get("importancia", Importancia.NORMAL),
-        asunto=valor.get("asunto", ""),
-        valido_hasta=date.fromisoformat(valor["valido_hasta"]) if "valido_hasta" in valor else None,
-        autor=valor.get("autor", ""),
+        texto=_texto(valor, "texto"),
+        fecha=_fecha(valor, "fecha"),
+        importancia=_texto(valor, "importancia") or Importancia.NORMAL,
+        asunto=_texto(valor, "asunto"),
+        valido_hasta=_fecha(valor, "valido_hasta"),
+        autor=_texto(valor, "autor"),
         escrito=fila.created_at,
         version=fila.updated_at,
         caduca=fila.expires_at,
+        danos=tuple(_danos(fila, valor, proveedor_id)),
     )
+
+
+def _proveedor(fila: Documento) -> str | None:
+    try:
+        return fila.sujeto[1]
+    except PoliticaIncumplida:
+        return None
+
+
+def _texto(valor: dict[str, Any], campo: str) -> str:
+    texto = valor.get(campo)
+    return texto if isinstance(texto, str) else ""
+
+
+def _fecha(valor: dict[str, Any], campo: str) -> date | None:
+    try:
+        return date.fromisoformat(_texto(valor, campo))
+    except ValueError:
+        return None
+
+
+def _danos(fila: Documento, valor: dict[str, Any], proveedor_id: str | None) -> Iterator[str]:
+    """What breaks the policy, in the words of purchasing."""
+    try:
+        politica.comprobar_guardado(fila.prefix, fila.key, fila.value)
+    except PoliticaIncumplida:
+        conocidos = [
+            (proveedor_id is None, _("No se sabe de qué proveedor es.")),
+            (not _texto(valor, "texto").strip(), _("Falta el texto.")),
+            (_fecha(valor, "fecha") is None, _("Falta la fecha, o no es una fecha.")),
+            (
+                "valido_hasta" in valor and _fecha(valor, "valido_hasta") is None,
+                _("Hasta cuándo es válido no es una fecha."),
+            ),
+        ]
+        frases = [frase for hay, frase in conocidos if hay]
+        yield from frases or [_("Tiene algo que un aviso no lleva, o que no cabe en él.")]

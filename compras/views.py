@@ -14,8 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from compras import avisos as servicios
 from compras import lectura
-from compras.acceso import Peticion, con_permiso
-from compras.errores import AvisoCaducado, AvisoCambiado, ClaveRepetida, ErrorDeCompras
+from compras.errores import AvisoCambiado, ClaveRepetida, ErrorDeCompras
 from compras.forms import (
     FormularioBusqueda,
     FormularioCorreccion,
@@ -24,6 +23,7 @@ from compras.forms import (
 )
 from compras.lectura import Aviso
 from compras.models import Proveedor
+from memoria.explorador.acceso import Peticion, con_permiso
 from memoria.explorador.palabras import caduca_en
 
 PROVEEDORES_POR_PAGINA = 50
@@ -74,7 +74,7 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
             servicios.escribir(proveedor=proveedor, clave=clave, por=request.user, **formulario.contenido)
         except ClaveRepetida as error:
             guardado = lectura.uno(proveedor.codigo, clave)
-            if guardado and formulario.dice_lo_mismo_que(guardado):
+            if guardado and not guardado.danos and formulario.dice_lo_mismo_que(guardado):
                 messages.info(request, str(error))
                 return redirect("compras:aviso", proveedor.codigo, clave)
             messages.warning(
@@ -91,7 +91,10 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
             messages.success(request, _("El aviso está guardado. Los agentes ya lo leen."))
             return redirect("compras:aviso", proveedor.codigo, clave)
     return render(
-        request, "compras/aviso_nuevo.html", {"title": _("Escribir un aviso"), "formulario": formulario}
+        request,
+        "compras/aviso_nuevo.html",
+        {"title": _("Escribir un aviso"), "formulario": formulario},
+        status=_estado(request),
     )
 
 
@@ -128,8 +131,8 @@ def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
         formulario = FormularioCorreccion(request.POST)
     elif actual is None:
         raise Http404
-    elif actual.caducado:
-        messages.warning(request, str(AvisoCaducado()))
+    elif no_se_puede := servicios.motivo_de_no_corregir(actual):
+        messages.warning(request, str(no_se_puede))
         return redirect("compras:aviso", codigo, clave)
     else:
         formulario = FormularioCorreccion.de(actual)
@@ -164,6 +167,7 @@ def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             # An unsent form that holds what was sent: see FormularioCorreccion.sobre.
             "cambiado": request.method == "POST" and not formulario.is_bound,
         },
+        status=_estado(request),
     )
 
 
@@ -234,8 +238,14 @@ def _buscar(request: Peticion, nombres: dict[str, str]) -> HttpResponse:
         request,
         "compras/avisos_hallados.html",
         {"title": _("Buscar avisos"), "busqueda": busqueda, **contexto},
+        status=422 if busqueda.errors else 200,
     )
 
 
+def _estado(request: Peticion) -> int:
+    """Of a page with a form: what was sent and is shown again was not saved."""
+    return 422 if request.method == "POST" else 200
+
+
 def _con_nombre(avisos: list[Aviso], nombres: dict[str, str]) -> list[dict[str, Any]]:
-    return [{"aviso": a, "nombre": nombres.get(a.proveedor_id, a.proveedor_id)} for a in avisos]
+    return [{"aviso": a, "nombre": nombres.get(a.proveedor_id or "", a.proveedor_id or "–")} for a in avisos]

@@ -219,7 +219,8 @@ def espacio_de(namespace: Sequence[str]) -> Espacio:
 
 _ESPECIALES = re.compile(r"[%.\x00-\x1f\x7f]")
 _CODIFICADO = re.compile(r"%([0-9A-F]{2})")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|[\ud800-\udfff]")
+#: What no text that is kept may hold: control characters (line breaks and tabs are fine) and lone surrogates.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|[\ud800-\udfff]")
 
 
 def _definicion(nombre: str) -> Espacio:
@@ -285,7 +286,7 @@ def comprobar_escritura(
             f"El identificador del sujeto en «{nombre}» pasa de {LARGO_MAXIMO_ETIQUETA} caracteres: "
             "use el identificador del sistema de origen, no un texto."
         )
-    if _CONTROL.search(identificador):
+    if CONTROL.search(identificador):
         raise PoliticaIncumplida(
             f"El identificador del sujeto en «{nombre}» tiene caracteres de control: no puede ser de nadie."
         )
@@ -316,7 +317,7 @@ def comprobar_vida(definicion: Espacio, ttl: float | None) -> int:
 
 def comprobar_documento(definicion: Espacio, clave: str, documento: Mapping[str, Any]) -> None:
     """Check key and shape of a document. Raises :class:`PoliticaIncumplida`."""
-    if not isinstance(clave, str) or not clave or len(clave) > LARGO_MAXIMO_CLAVE or _CONTROL.search(clave):
+    if not isinstance(clave, str) or not clave or len(clave) > LARGO_MAXIMO_CLAVE or CONTROL.search(clave):
         raise PoliticaIncumplida(
             f"La clave de un documento de «{definicion.nombre}» es un texto de 1 a {LARGO_MAXIMO_CLAVE} "
             "caracteres sin caracteres de control."
@@ -335,6 +336,14 @@ def comprobar_documento(definicion: Espacio, clave: str, documento: Mapping[str,
         )
 
 
+def comprobar_guardado(prefijo: str, clave: str, documento: Any) -> None:
+    """Check a row of ``store`` as it is, whoever wrote it. Raises :class:`PoliticaIncumplida`."""
+    nombre, _sujeto_id = sujeto(prefijo)
+    if not isinstance(documento, Mapping):
+        raise PoliticaIncumplida(f"Un documento de «{nombre}» es un objeto con sus campos.")
+    comprobar_documento(ESPACIOS[nombre], clave, documento)
+
+
 def _comprobar_campo(definicion: Espacio, campo: Campo, documento: Mapping[str, Any]) -> None:
     quien = f"El campo «{campo.nombre}» de «{definicion.nombre}»"
     valor = documento.get(campo.nombre)
@@ -342,7 +351,7 @@ def _comprobar_campo(definicion: Espacio, campo: Campo, documento: Mapping[str, 
         return
     if not isinstance(valor, str) or not valor.strip():
         raise PoliticaIncumplida(f"{quien} es un texto y no puede estar vacío.")
-    if _CONTROL.search(valor):
+    if CONTROL.search(valor):
         raise PoliticaIncumplida(f"{quien} tiene caracteres de control que no se pueden guardar: quítelos.")
     if len(valor) > campo.maximo:
         raise PoliticaIncumplida(f"{quien} tiene {len(valor)} caracteres y el máximo es {campo.maximo}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -340,6 +341,15 @@ def test_el_registro_dice_quien_y_que_clave_nunca_el_texto(
         assert entrada.object_id == str(proveedor.pk)
         assert clave in entrada.get_change_message()
         assert "Ramona" not in entrada.change_message + entrada.object_repr
+
+
+def test_el_registro_dice_que_se_cambio(escribir: Escribir, proveedor: Any, compradora: Any) -> None:
+    clave = escribir("Cierran en agosto")
+    corregir(proveedor, clave, compradora, asunto="Verano", importancia="alta")
+    corregir(proveedor, clave, compradora)
+    mensajes = [json.loads(e.change_message)[0] for e in LogEntry.objects.order_by("pk")]
+    assert "fields" not in mensajes[0]["added"]
+    assert [m["changed"]["fields"] for m in mensajes[1:]] == [["importancia", "asunto"], []]
 
 
 def test_si_la_memoria_se_niega_no_queda_registro(

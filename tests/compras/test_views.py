@@ -271,7 +271,7 @@ def test_buscar_por_significado_no_lleva_nada_a_la_url(
 )
 def test_buscar_mal_se_dice(navegar: Navegar, proveedor: Any, datos: dict[str, str], frase: str) -> None:
     respuesta = navegar("consulta").post(LISTA, datos)
-    assert respuesta.status_code == 200
+    assert respuesta.status_code == 422
     assert frase in texto_de(respuesta)
 
 
@@ -334,7 +334,7 @@ def test_escribir_mal_se_dice_conserva_lo_escrito_y_no_escribe(
 ) -> None:
     datos = datos_nuevos(**{"asunto": "Verano", "texto": "Cierran en agosto", **campos})
     respuesta = navegar("compras").post(NUEVO, datos)
-    assert respuesta.status_code == 200
+    assert respuesta.status_code == 422
     pagina = texto_de(respuesta)
     assert frase in pagina
     assert "No se ha guardado" in pagina
@@ -367,6 +367,7 @@ def test_volver_atras_y_escribir_otra_cosa_no_pierde_nada(
     cliente, datos = navegar("compras"), datos_nuevos(texto="El primero")
     cliente.post(NUEVO, datos)
     respuesta = cliente.post(NUEVO, {**datos, "texto": "El segundo"})
+    assert respuesta.status_code == 422
     pagina = texto_de(respuesta)
     assert "El segundo" in pagina
     clave = re.search(r'name="clave" value="([0-9a-f]{32})"', pagina)
@@ -471,7 +472,9 @@ def test_corregir_lo_que_otra_persona_cambio_ensena_las_dos_cosas(
     mios = datos_de(clave, texto="Lo mío")
     navegar("compras", nombre="otra").post(url("aviso_corregir", clave), datos_de(clave, texto="Lo ajeno"))
     cliente = navegar("compras")
-    pagina = texto_de(cliente.post(url("aviso_corregir", clave), mios))
+    respuesta = cliente.post(url("aviso_corregir", clave), mios)
+    assert respuesta.status_code == 422
+    pagina = texto_de(respuesta)
     assert "Otra persona cambió este aviso" in pagina
     assert "Lo mío" in pagina
     assert "Lo ajeno" in pagina
@@ -503,7 +506,7 @@ def test_corregir_con_una_version_inventada_no_escribe(
     respuesta = navegar("compras").post(
         url("aviso_corregir", clave), datos_de(clave, texto="Dos", version=version)
     )
-    assert respuesta.status_code == 200
+    assert respuesta.status_code == 422
     assert "Dos" in texto_de(respuesta)
     assert fila("P1", clave) == antes
 
@@ -519,6 +522,90 @@ def test_retirar_pregunta_antes_y_borra_despues(
     assert "está retirado" in texto_de(respuesta)
     assert cuantos() == 0
     assert "ya no existe" in texto_de(cliente.post(url("aviso_retirar", clave), follow=True))
+
+
+# -- a notice that something else wrote, or broke -----------------------------------------------------
+
+
+@pytest.fixture
+def danado(propietario: psycopg.Connection) -> Callable[..., None]:
+    """``danado("raro", {"texto": "x"})``: a row written past the store."""
+
+    def escribir(clave: str, valor: Any, prefijo: str = "proveedores.P1") -> None:
+        propietario.execute(
+            "INSERT INTO langgraph.store (prefix, key, value) VALUES (%s, %s, %s)",
+            [prefijo, clave, psycopg.types.json.Jsonb(valor)],
+        )
+
+    return escribir
+
+
+@pytest.mark.parametrize(
+    ("valor", "falta"),
+    [
+        ({"texto": "Solo texto"}, "Falta la fecha"),
+        ({"fecha": "2026-03-01"}, "Falta el texto"),
+        ({"texto": ["x"], "fecha": 5}, "Falta el texto"),
+        ({"texto": "Sin día", "fecha": "31/02/2026"}, "Falta la fecha"),
+        ({"texto": "x", "fecha": "2026-03-01", "valido_hasta": "pronto"}, "Hasta cuándo es válido"),
+        ({"texto": "x", "fecha": "2026-03-01", "asunto": {"a": 1}}, "que no cabe en él"),
+        ({"texto": "x", "fecha": "2026-03-01", "autor": 7, "nota": None}, "que un aviso no lleva"),
+        ([{"texto": "x"}], "Falta el texto"),
+        (None, "Falta el texto"),
+    ],
+)
+def test_un_aviso_danado_se_ve_dice_que_le_falta_y_se_retira(
+    escribir: Escribir,
+    danado: Callable[..., None],
+    navegar: Navegar,
+    fila: Callable[..., Any],
+    valor: Any,
+    falta: str,
+) -> None:
+    sano = escribir("El que está bien")
+    danado("raro", valor)
+    antes, cliente = fila("P1", "raro"), navegar("compras")
+    lista = texto_de(cliente.get(LISTA))
+    assert "El que está bien" in lista
+    assert lista.count("Dañado") == 1
+    assert falta in lista
+    pagina = texto_de(cliente.get(url("aviso", "raro")))
+    assert falta in pagina
+    assert url("aviso_corregir", "raro") not in pagina
+    assert cliente.get(url("aviso_corregir", "raro"))["Location"] == url("aviso", "raro")
+    correccion = {**datos_de(sano), "version": antes["updated_at"].isoformat()}
+    enviado = cliente.post(url("aviso_corregir", "raro"), correccion)
+    assert enviado.status_code == 422
+    assert "está dañado" in texto_de(enviado)
+    assert fila("P1", "raro") == antes
+    assert cliente.get(url("aviso_retirar", "raro")).status_code == 200
+    assert cliente.post(url("aviso_retirar", "raro")).status_code == 302
+    assert fila("P1", "raro") is None
+    assert "Dañado" not in texto_de(cliente.get(LISTA))
+
+
+def test_una_fila_que_no_es_de_ningun_proveedor_se_ve_sin_enlace(
+    bd: str, danado: Callable[..., None], navegar: Navegar
+) -> None:
+    danado("k", {"texto": "Perdida", "fecha": "2026-03-01"}, prefijo="proveedores.P1.mas")
+    lista = texto_de(navegar("compras").get(LISTA))
+    assert "Perdida" in lista
+    assert "No se sabe de qué proveedor es." in lista
+    assert f'href="{LISTA}P1' not in lista
+
+
+def test_las_paginas_pasan_por_encima_de_los_danados(
+    bd: str, danado: Callable[..., None], navegar: Navegar
+) -> None:
+    for n in range(60):
+        danado(f"d{n:02}", {"texto": f"Sin fecha {n:02}."})
+    cliente = navegar("compras")
+    primera = cliente.get(LISTA)
+    siguiente = re.search(r'rel="next" href="(\?[^"]+)"', primera.content.decode())
+    assert siguiente
+    segunda = texto_de(cliente.get(LISTA + unescape(siguiente[1])))
+    vistos = re.findall(r"Sin fecha (\d\d)\.", texto_de(primera) + segunda)
+    assert sorted(vistos) == [f"{n:02}" for n in range(60)]
 
 
 # -- suppliers and panel ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The door of every purchasing page."""
+"""The door of a page: who comes in, and where those who must log in again are taken."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Concatenate, ParamSpec
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-
-from compras.errores import SinPermiso
 
 P = ParamSpec("P")
 Vista = Callable[Concatenate["Peticion", P], HttpResponse]
@@ -25,8 +24,14 @@ class Peticion(HttpRequest):
     user: User
 
 
-def con_permiso(permiso: str) -> Callable[[Vista[P]], Protegida[P]]:
-    """Anonymous: to the login, with a sentence when something was being sent. Without ``permiso``: 403."""
+def con_permiso(
+    permiso: str, *, volver: Callable[..., str] | None = None
+) -> Callable[[Vista[P]], Protegida[P]]:
+    """Anonymous: to the login, with a sentence when something was being sent. Without ``permiso``: 403.
+
+    After the login a person lands where they were. A view that only takes POST has no page there: ``volver``
+    gives the one to land on, from the arguments of the view.
+    """
 
     def decorar(vista: Vista[P]) -> Protegida[P]:
         @wraps(vista)
@@ -36,13 +41,13 @@ def con_permiso(permiso: str) -> Callable[[Vista[P]], Protegida[P]]:
                     messages.warning(
                         request,
                         _(
-                            "Su sesión había terminado y no se ha guardado nada. Vuelva a entrar; con el "
-                            "botón «atrás» del navegador suele recuperarse lo escrito."
+                            "Su sesión había terminado y no se ha guardado nada. Vuelva a entrar y repita lo "
+                            "que hacía."
                         ),
                     )
-                return redirect_to_login(request.get_full_path())
+                return redirect_to_login(volver(*args, **kwargs) if volver else request.get_full_path())
             if not request.user.has_perm(permiso):
-                raise SinPermiso
+                raise PermissionDenied
             return vista(request, *args, **kwargs)  # type: ignore[arg-type]  # a Peticion from here on
 
         return protegida
