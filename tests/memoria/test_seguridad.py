@@ -154,6 +154,34 @@ def test_htmx_is_set_up_to_obey_it() -> None:
     assert finders.find(ruta), f"{ruta} is not shipped"
 
 
+def test_what_a_person_was_shown_is_kept_by_no_cache(
+    jefe: Client, navegar: Callable[..., Client], almacen: Any
+) -> None:
+    for url in (
+        "/",
+        "/memoria/",
+        "/memoria/ficha/clientes/C9/",
+        "/compras/avisos/",
+        "/privacidad/",
+        "/admin/",
+    ):
+        respuesta = jefe.get(url)
+        assert respuesta.status_code == 200
+        assert "no-store" in respuesta["Cache-Control"], url
+    for url, estado in (("/memoria/ficha/clientes/C9/", 403), ("/no/existe/", 404)):
+        respuesta = navegar("compras", nombre=f"compras{estado}").get(url)
+        assert respuesta.status_code == estado
+        assert "no-store" in respuesta["Cache-Control"]
+
+
+def test_static_files_are_kept_by_caches_as_always(jefe: Client) -> None:
+    respuesta = jefe.get("/static/memoria/estilo.css")
+    respuesta.close()
+    assert respuesta.status_code == 200
+    assert "max-age" in respuesta["Cache-Control"]
+    assert "no-store" not in respuesta["Cache-Control"]
+
+
 # -- the door -------------------------------------------------------------------------------------------
 
 
