@@ -35,6 +35,7 @@ from langgraph.store.postgres.base import (
     PLACEHOLDER,
     PostgresIndexConfig,
     _decode_ns_bytes,
+    _namespace_prefix_condition,
     _row_to_search_item,
 )
 from psycopg import Cursor
@@ -242,6 +243,7 @@ class AlmacenMemoria(PostgresStore):
         textos = dict(por_incrustar)
         resultado = []
         for n, ((sql, parametros), (i, op)) in enumerate(zip(consultas, search_ops, strict=True)):
+            sql, parametros = _solo_del_sujeto(op, sql, parametros)
             if n in textos and self.modelo:
                 vector = en_texto(self.modelo.embed_query(textos[n]))
                 parametros = [vector if p is PLACEHOLDER else p for p in parametros]
@@ -290,6 +292,8 @@ class AlmacenMemoria(PostgresStore):
             ):
                 for p in puestas:
                     if p.valor is None:
+                        # A row the policy hides would be "deleted" without a word.
+                        cursor.execute("SELECT exigir_libre(%s, %s)", (p.prefijo, p.clave))
                         cursor.execute(
                             "DELETE FROM store WHERE prefix = %s AND key = %s", (p.prefijo, p.clave)
                         )
@@ -320,6 +324,19 @@ class _Puesta(NamedTuple):
     minutos: int
     conserva_vida: bool
     textos: list[str]
+
+
+def _solo_del_sujeto(op: SearchOp, sql: str, parametros: list[Any]) -> tuple[str, list[Any]]:
+    """The stock search, not looking for what is deeper than the subject, where the policy lets nothing be.
+
+    Under a row policy a LIKE is not trusted to choose the rows: it would read the whole table.
+    """
+    if len(op.namespace_prefix) != 2 or op.namespace_prefix[0] not in ESPACIOS:
+        return sql, parametros
+    condicion, (_, patron) = _namespace_prefix_condition(tuple(op.namespace_prefix))
+    sin_patron = list(parametros)
+    sin_patron.remove(patron)
+    return sql.replace(condicion, "store.prefix = %s"), sin_patron
 
 
 def _filas_a_items(cursor: Cursor[DictRow]) -> Any:

@@ -392,7 +392,8 @@ def _hilos_sin_dueno(c: _Contexto) -> Hallazgo:
 def _caducados_sin_barrer(c: _Contexto) -> Hallazgo:
     # What is restricted is not swept (art. 18 GDPR).
     n = c.valor(
-        "SELECT count(*) FROM langgraph.store WHERE expires_at < now() - %s AND NOT limitado", [BARRIDO_TARDIO]
+        "SELECT count(*) FROM langgraph.store WHERE expires_at < now() - %s AND NOT limitado",
+        [BARRIDO_TARDIO],
     )
     return Hallazgo(
         n == 0,

@@ -9,7 +9,9 @@ import logging
 from collections import Counter
 from typing import Any
 
+from django.apps import apps
 from django.db import connection
+from django.utils.module_loading import import_string
 
 from memoria.comandos import Plazo
 
@@ -49,6 +51,18 @@ def barrer(*, lote: int, plazo: Plazo, simular: bool) -> dict[str, Any]:
         "simulado": simular,
         "completo": completo,
     }
+
+
+def barrer_otras_salas(*, plazo: Plazo, simular: bool) -> dict[str, Any]:
+    """What the applications keep for a time: an ``AppConfig`` with ``barrido = "dotted.path"`` of a function.
+
+    It takes ``plazo`` and ``simular`` and says what it did, by names of its own.
+    """
+    hecho: dict[str, Any] = {}
+    for sala in apps.get_app_configs():
+        if ruta := getattr(sala, "barrido", None):
+            hecho |= import_string(ruta)(plazo=plazo, simular=simular)
+    return hecho
 
 
 def _un_lote(lote: int, simular: bool) -> dict[str, int]:

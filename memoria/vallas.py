@@ -1,5 +1,7 @@
-"""What the database answers to a write that comes late for an erasure (``sql/vallas.sql``) or goes over what is
-restricted (``sql/limitaciones.sql``), as errors with a name."""
+"""What the database answers to a write it refuses, as errors with a name.
+
+It may come late for an erasure (``sql/vallas.sql``) or go over what is restricted (``sql/limitaciones.sql``).
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ class DatoLimitado(PoliticaIncumplida):
 
     def __init__(self) -> None:
         super().__init__(
-            "Ese dato está limitado mientras privacidad revisa si es correcto: hasta entonces no se puede cambiar "
-            "ni borrar."
+            "Ese dato está limitado mientras privacidad revisa si es correcto: hasta entonces no se puede "
+            "cambiar ni borrar."
         )
 
 

@@ -9,3 +9,4 @@ class PrivacidadConfig(AppConfig):
     verbose_name = _("Privacidad")
     panel = "privacidad.tarjetas.tarjetas"
     figuras = "privacidad.figuras.supresiones"
+    barrido = "privacidad.retencion.barrer"

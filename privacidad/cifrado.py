@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -46,7 +46,7 @@ def descifrar_json(cifrado: bytes | memoryview, *, uso: str) -> Any:
     return json.loads(descifrar(cifrado, uso=uso))
 
 
-@cache
+@lru_cache(maxsize=64)  # each piece of a sealed copy has a key of its own
 def _llave(secreto: str, uso: str) -> Fernet:
     # One secret, one derived key per purpose (RFC 5869). The secret is long and random, so it needs no salt.
     derivada = HKDF(hashes.SHA256(), 32, salt=None, info=f"memoria:{uso}".encode()).derive(secreto.encode())

@@ -22,7 +22,10 @@ HILOS_POR_FICHA = 100
 
 @dataclass(frozen=True)
 class DocumentoVisto:
-    """A document in words. ``vence`` says how long it has left; an expired one has no ``vence``."""
+    """A document in words. ``vence`` says how long it has left; an expired one has no ``vence``.
+
+    A ``limitado`` one is contested: it is kept, and no agent reads it.
+    """
 
     clave: str
     tipo: str
@@ -35,6 +38,7 @@ class DocumentoVisto:
     actualizado: datetime
     caducado: bool
     vence: str
+    limitado: bool
 
     @classmethod
     def de(cls, documento: Documento, ahora: datetime) -> DocumentoVisto:
@@ -52,7 +56,12 @@ class DocumentoVisto:
             actualizado=documento.updated_at,
             caducado=caducado,
             vence="" if caducado else caduca_en(documento.expires_at, ahora),
+            limitado=documento.limitado,
         )
+
+    @property
+    def lo_lee_el_agente(self) -> bool:
+        return not (self.caducado or self.limitado)
 
 
 @dataclass(frozen=True)
@@ -89,12 +98,13 @@ class Ficha:
             hay_mas_documentos=len(filas) > DOCUMENTOS_POR_FICHA,
             hilos=hilos[:HILOS_POR_FICHA] if con_hilos else None,
             hay_mas_hilos=len(hilos) > HILOS_POR_FICHA,
-            prompt=prompt_de(nombre, [_valor(d) for d, visto in documentos if not visto.caducado]),
+            prompt=prompt_de(nombre, [_valor(d) for d, visto in documentos if visto.lo_lee_el_agente]),
         )
 
     @property
     def vigentes(self) -> list[DocumentoVisto]:
-        return [d for d in self.documentos if not d.caducado]
+        """What the agent may be given."""
+        return [d for d in self.documentos if d.lo_lee_el_agente]
 
 
 def _valor(documento: Documento) -> Mapping[str, Any]:

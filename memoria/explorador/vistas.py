@@ -76,6 +76,7 @@ def ficha(request: HttpRequest, nombre: str, sujeto_id: str) -> HttpResponse:
             "espacio": nombre_de_espacio(nombre),
             "ficha": Ficha.de(nombre, sujeto_id, con_hilos=request.user.has_perm("memoria.view_hilo")),
             "url_avisos": _url_avisos(request, nombre),
+            "url_derechos": _url_derechos(request, nombre, sujeto_id),
         },
     )
 
@@ -108,6 +109,16 @@ def _url_avisos(request: HttpRequest, nombre: str) -> str | None:
         return None
     try:
         return reverse("compras:avisos")
+    except NoReverseMatch:
+        return None
+
+
+def _url_derechos(request: HttpRequest, nombre: str, sujeto_id: str) -> str | None:
+    """Where a document is restricted or corrected, for who may go there. This room does not know that one."""
+    if not request.user.has_perm("privacidad.view_restriccion"):
+        return None
+    try:
+        return reverse("privacidad:derechos", args=[nombre, sujeto_id])
     except NoReverseMatch:
         return None
 

@@ -32,44 +32,64 @@ BEGIN
     );
 END $$;
 
--- Nobody but the owner (that is, the functions below) writes over what is restricted, or adds to a restricted card.
--- BEFORE, so that an upsert is refused with this sentence before a policy hides the row it collides with.
-CREATE OR REPLACE FUNCTION langgraph.guardar_limitados() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION langgraph.exigir_libre(del_prefijo text, la_clave text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog
+AS $$
 BEGIN
-    IF TG_OP = 'INSERT' OR NEW.prefix <> OLD.prefix OR NEW.key <> OLD.key THEN
-        NEW.limitado := langgraph.limitado(NEW.prefix, NEW.key);
+    IF langgraph.limitado(del_prefijo, la_clave) THEN
+        RAISE EXCEPTION 'Ese dato está limitado mientras privacidad revisa si es correcto: hasta entonces no se puede '
+            'cambiar ni borrar.' USING ERRCODE = 'MV003';
     END IF;
-    IF (NEW.limitado OR TG_OP = 'UPDATE' AND OLD.limitado) AND NOT pg_has_role(
-        current_user, (SELECT c.relowner FROM pg_class c WHERE c.oid = TG_RELID), 'USAGE'
-    ) THEN
-        RAISE EXCEPTION 'Ese dato está limitado mientras se revisa si es correcto: no se puede cambiar hasta que '
-            'privacidad levante la limitación.' USING ERRCODE = 'MV003';
-    END IF;
-    RETURN NEW;
 END $$;
 
--- A restriction that begins or ends marks the rows it is over, whoever wrote it down.
+-- Nobody but the owner (that is, the functions below and those of an erasure) changes what is restricted, or adds to a
+-- restricted card. BEFORE, so that an upsert gets that sentence before a policy hides the row it collides with.
+CREATE OR REPLACE FUNCTION langgraph.guardar_limitados() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog
+AS $$
+DECLARE
+    es_dueno boolean := pg_has_role(
+        current_user, (SELECT c.relowner FROM pg_class c WHERE c.oid = TG_RELID), 'USAGE');
+BEGIN
+    IF TG_NAME = 'limitacion' THEN
+        NEW.limitado := langgraph.limitado(NEW.prefix, NEW.key);
+        IF NEW.limitado AND NOT es_dueno THEN
+            PERFORM langgraph.exigir_libre(NEW.prefix, NEW.key);
+        END IF;
+    ELSIF NOT es_dueno THEN
+        PERFORM langgraph.exigir_libre(OLD.prefix, OLD.key);
+    END IF;
+    RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+END $$;
+
+-- A restriction that begins or ends marks the rows it is over, whoever wrote it down. An erasure puts a digest in the
+-- place of its address, so both are looked at.
 CREATE OR REPLACE FUNCTION langgraph.aplicar_limitaciones() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET row_security = off
 AS $$
 DECLARE
-    sujeto text := coalesce(NEW.prefijo, OLD.prefijo);
-    patron text := replace(replace(replace(sujeto, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+    sujeto text;
+    patron text;
     claves text[];
     toda boolean;
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        PERFORM pg_advisory_xact_lock(18, hashtext(sujeto) & 255);
+        PERFORM pg_advisory_xact_lock(18, hashtext(NEW.prefijo) & 255);
     END IF;
-    SELECT coalesce(array_agg(r.clave), '{}'), coalesce(bool_or(r.clave = ''), false) INTO claves, toda
-    FROM public.privacidad_restriccion r WHERE r.levantada IS NULL AND r.prefijo = sujeto;
-    UPDATE langgraph.store s SET limitado = NOT s.limitado
-    WHERE (s.prefix = sujeto OR s.prefix LIKE patron) AND s.limitado <> (toda OR s.key = ANY (claves));
-    IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
-        UPDATE langgraph.store_vectors v SET limitado = NOT v.limitado
-        WHERE (v.prefix = sujeto OR v.prefix LIKE patron) AND v.limitado <> (toda OR v.key = ANY (claves));
-    END IF;
+    FOREACH sujeto IN ARRAY CASE TG_OP
+        WHEN 'INSERT' THEN ARRAY[NEW.prefijo] WHEN 'DELETE' THEN ARRAY[OLD.prefijo]
+        ELSE ARRAY[OLD.prefijo, NEW.prefijo] END
+    LOOP
+        patron := replace(replace(replace(sujeto, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+        SELECT coalesce(array_agg(r.clave), '{}'), coalesce(bool_or(r.clave = ''), false) INTO claves, toda
+        FROM public.privacidad_restriccion r WHERE r.levantada IS NULL AND r.prefijo = sujeto;
+        UPDATE langgraph.store s SET limitado = NOT s.limitado
+        WHERE (s.prefix = sujeto OR s.prefix LIKE patron) AND s.limitado <> (toda OR s.key = ANY (claves));
+        IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
+            UPDATE langgraph.store_vectors v SET limitado = NOT v.limitado
+            WHERE (v.prefix = sujeto OR v.prefix LIKE patron) AND v.limitado <> (toda OR v.key = ANY (claves));
+        END IF;
+    END LOOP;
     RETURN NULL;
 END $$;
 
@@ -105,22 +125,21 @@ BEGIN
     RETURN FOUND;
 END $$;
 
-REVOKE ALL ON FUNCTION langgraph.limitado(text, text) FROM PUBLIC;
 -- Of a key they can name, agents may know what trying to write it would tell them.
-GRANT EXECUTE ON FUNCTION langgraph.limitado(text, text) TO memoria_web, memoria_agentes;
+GRANT EXECUTE ON FUNCTION langgraph.limitado(text, text), langgraph.exigir_libre(text, text) TO memoria_agentes;
 
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'langgraph.store'::regclass AND tgname = 'limitacion') THEN
         CREATE TRIGGER limitacion BEFORE INSERT OR UPDATE OF prefix, key ON langgraph.store
             FOR EACH ROW EXECUTE FUNCTION langgraph.guardar_limitados();
-        CREATE TRIGGER limitacion_en_vigor BEFORE UPDATE ON langgraph.store
+        CREATE TRIGGER limitacion_en_vigor BEFORE UPDATE OR DELETE ON langgraph.store
             FOR EACH ROW WHEN (OLD.limitado) EXECUTE FUNCTION langgraph.guardar_limitados();
     END IF;
     IF NOT EXISTS (
         SELECT FROM pg_trigger WHERE tgrelid = 'public.privacidad_restriccion'::regclass AND tgname = 'aplicar'
     ) THEN
-        CREATE TRIGGER aplicar AFTER INSERT OR DELETE OR UPDATE OF levantada ON public.privacidad_restriccion
+        CREATE TRIGGER aplicar AFTER INSERT OR DELETE OR UPDATE OF prefijo, clave, levantada ON public.privacidad_restriccion
             FOR EACH ROW EXECUTE FUNCTION langgraph.aplicar_limitaciones();
     END IF;
 END $$;

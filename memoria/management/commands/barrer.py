@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
-from memoria.retencion import barrer
+from memoria.retencion import barrer, barrer_otras_salas
 
 
 class Command(ComandoMemoria):
@@ -15,11 +15,12 @@ class Command(ComandoMemoria):
 
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         datos = barrer(lote=opciones["batch_size"], plazo=plazo, simular=opciones["dry_run"])
+        otras = barrer_otras_salas(plazo=plazo, simular=opciones["dry_run"])
         return Resultado(
-            datos,
+            {**datos, **otras},
             _frase(datos),
             Salida.HECHO if datos["completo"] else Salida.PARCIAL,
-            recuento={k: datos[k] for k in ("borrados", "por_espacio", "lotes")},
+            recuento={**{k: datos[k] for k in ("borrados", "por_espacio", "lotes")}, **otras},
         )
 
 

@@ -1,0 +1,119 @@
+"""Access and portability (arts. 15 and 20 GDPR): a person's file, made, downloaded and expired under log."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import logging
+import secrets
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from privacidad import expedientes, registro
+from privacidad.cifrado import cifrar, descifrar
+from privacidad.errores import DatoNoValido
+from privacidad.models import Asiento, Expediente
+from privacidad.plazos import hoy
+from privacidad.resumenes import resumen
+from privacidad.servicios.limitacion import esperar_supresion
+from privacidad.servicios.paso import exigir
+from privacidad.servicios.solicitud import prefijo_de
+
+logger = logging.getLogger(__name__)
+
+FORMATOS = ("pdf", "json")
+_TROZO = 64 * 1024
+
+
+def producir(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
+    """Gather everything the system holds on a person, what is blocked included, into an encrypted file.
+
+    It can be downloaded for ``ACCESO_DIAS`` days. Of a person of whom there is nothing it says so.
+
+    Raises :class:`SinPermiso` and :class:`DatoNoValido`.
+    """
+    exigir(por, "atender_acceso")
+    prefijo = prefijo_de(espacio, sujeto_id)
+    momento = timezone.now()
+    antes = Asiento.objects.aggregate(n=Max("numero"))["n"] or 0
+    # By chance and not by number: who is told it learns nothing of how many there are.
+    referencia = f"ACC-{hoy().year}-{secrets.token_hex(4).upper()}"
+    # Outside the transaction: it may take long, and asks the destinations that are not in PostgreSQL.
+    compuesto = expedientes.componer(
+        espacio=espacio, sujeto_id=sujeto_id, referencia=referencia, momento=momento
+    )
+    expediente = Expediente(
+        resumen=resumen(prefijo),
+        espacio=espacio,
+        referencia=referencia,
+        por=por,
+        caduca=momento + timedelta(days=settings.ACCESO_DIAS),
+        pdf=cifrar(compuesto.pdf, uso=_uso("pdf")),
+        json=cifrar(compuesto.json_gz, uso=_uso("json")),
+    )
+    with transaction.atomic():
+        esperar_supresion(expediente.resumen)
+        if Asiento.objects.filter(numero__gt=antes, tipo="supresion", resumen=expediente.resumen).exists():
+            raise DatoNoValido(
+                _("Mientras se producía, los datos de esa persona se han suprimido: repítalo.")
+            )
+        expediente.save(force_insert=True)
+        for copia in compuesto.copias:
+            registro.anotar(
+                tipo="copia_abierta",
+                referencia=copia.solicitud.referencia,
+                resumen=copia.solicitud.resumen,
+                datos={"expediente": referencia},
+            )
+        registro.anotar(
+            tipo="acceso",
+            referencia=referencia,
+            resumen=expediente.resumen,
+            datos={"cuantos": compuesto.cuantos, "caduca": expediente.caduca.isoformat()},
+        )
+    logger.info("%s producido", referencia)
+    return expediente
+
+
+def descargar_expediente(*, expediente: Expediente, formato: str, por: User) -> Iterator[bytes]:
+    """The file as ``pdf`` or ``json``, in pieces. The download is registered before the first one.
+
+    Raises :class:`SinPermiso`, and :class:`DatoNoValido` when it has expired.
+    """
+    exigir(por, "atender_acceso")
+    if formato not in FORMATOS:
+        raise DatoNoValido(_("Ese formato no existe: elija PDF o JSON."))
+    with transaction.atomic():
+        # Locked, so the sweep does not empty it halfway.
+        actual = Expediente.objects.select_for_update().get(pk=expediente.pk)
+        if actual.destruido or actual.caduca <= timezone.now():
+            raise DatoNoValido(_("Ese expediente ha caducado: produzca otro."))
+        contenido = descifrar(getattr(actual, formato), uso=_uso(formato))
+        registro.anotar(
+            tipo="expediente_descargado",
+            referencia=actual.referencia,
+            resumen=actual.resumen,
+            datos={"formato": formato},
+        )
+    logger.info("%s descargado en %s", actual.referencia, formato)
+    return _trozos(contenido, comprimido=formato == "json")
+
+
+def _uso(formato: str) -> str:
+    return f"expediente:{formato}"
+
+
+def _trozos(contenido: bytes, *, comprimido: bool) -> Iterator[bytes]:
+    fuente: io.BufferedIOBase = io.BytesIO(contenido)
+    if comprimido:
+        fuente = gzip.GzipFile(fileobj=fuente)
+    with fuente:
+        while trozo := fuente.read(_TROZO):
+            yield trozo

@@ -1,0 +1,81 @@
+"""Withholding a document, or a whole card, from every agent while it is contested (art. 18 GDPR)."""
+
+from __future__ import annotations
+
+import logging
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memoria.models import Documento
+from privacidad import registro
+from privacidad.errores import DatoNoValido
+from privacidad.models import Restriccion, Solicitud
+from privacidad.resumenes import resumen
+from privacidad.servicios.paso import exigir, texto_breve
+from privacidad.servicios.solicitud import prefijo_de
+
+logger = logging.getLogger(__name__)
+
+
+def restringir(*, espacio: str, sujeto_id: str, motivo: str, por: User, clave: str = "") -> Restriccion:
+    """Withhold one document, or with no ``clave`` the whole card, from every agent until it is lifted.
+
+    It holds from the commit, whatever the agents do: they neither read it nor write over it (see
+    ``memoria/sql/limitaciones.sql``). It is not swept when it expires.
+
+    Raises :class:`SinPermiso`, and :class:`DatoNoValido` when there is no such document or it is withheld.
+    """
+    exigir(por, "restringir_dato")
+    prefijo = prefijo_de(espacio, sujeto_id)
+    razon = texto_breve(motivo)
+    suyos = Documento.objects.del_sujeto(espacio, sujeto_id)
+    try:
+        with transaction.atomic():
+            esperar_supresion(resumen(prefijo))
+            if not (suyos.filter(key=clave) if clave else suyos).exists():
+                raise DatoNoValido(
+                    _("De esa persona no hay ese dato en la memoria: no hay nada que limitar.")
+                )
+            restriccion = Restriccion.objects.create(prefijo=prefijo, clave=clave, motivo=razon, por=por)
+            registro.anotar(tipo="limitacion", resumen=resumen(prefijo), datos=_datos(restriccion))
+    except IntegrityError as error:
+        if EN_VIGOR not in str(error):
+            raise
+        raise DatoNoValido(_("Ese dato ya está limitado.")) from None
+    logger.info("limitación %s de %s en vigor", restriccion.pk, espacio)
+    return restriccion
+
+
+#: The constraint that allows one restriction in force over the same thing.
+EN_VIGOR = "una_restriccion_en_vigor"
+
+
+def levantar(*, restriccion: Restriccion, motivo: str, por: User) -> None:
+    """End a restriction. The person is told before it ends (art. 18(3) GDPR), by whoever lifts it."""
+    exigir(por, "restringir_dato")
+    razon = texto_breve(motivo)
+    with transaction.atomic():
+        en_vigor = Restriccion.objects.filter(pk=restriccion.pk, levantada__isnull=True)
+        if not en_vigor.update(levantada=timezone.now(), motivo_levantada=razon):
+            raise DatoNoValido(_("Esa limitación ya no está en vigor."))
+        registro.anotar(
+            tipo="limitacion_levantada", resumen=resumen(restriccion.prefijo), datos=_datos(restriccion)
+        )
+    restriccion.refresh_from_db()
+    logger.info("limitación %s levantada", restriccion.pk)
+
+
+def esperar_supresion(de: str) -> None:
+    """Wait for an erasure of this subject that is running, or make it wait for the caller's transaction.
+
+    What names the person and is written while they are erased would be left behind.
+    """
+    list(Solicitud.objects.abiertas().filter(resumen=de).select_for_update().values_list("pk"))
+
+
+def _datos(restriccion: Restriccion) -> dict[str, str | int]:
+    """What the register says of a restriction: never the address of what it is over."""
+    return {"limitacion": restriccion.pk, "alcance": "documento" if restriccion.clave else "ficha"}

@@ -1,0 +1,321 @@
+"""Bloqueo: a sealed copy with its date, or the reason for none; opened under register."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tracemalloc
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.test import Client
+from hypothesis import given
+from hypothesis import settings as ajustes
+from hypothesis import strategies as st
+
+from memoria.models import Documento
+from privacidad import copias, plazos, servicios
+from privacidad.cifrado import CifradoIlegible
+from privacidad.destinos import Sujeto
+from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
+from privacidad.estados import Estado
+from privacidad.models import Asiento, Copia, Solicitud, TrozoCopia
+
+MANANA = plazos.hoy() + timedelta(days=1)
+
+
+@pytest.fixture
+def con_copia(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None], dpo: Any
+) -> Callable[..., Any]:
+    """A completed request of a customer, with its sealed copy."""
+
+    def hacer(sujeto_id: str = "C-sellado", valor: str = "occitano", texto: str = "soy canario") -> Any:
+        preferencia(sujeto_id, valor=valor)
+        conversacion(sujeto_id, f"h-{sujeto_id}-1", texto=texto)
+        solicitud = hasta(Estado.APROBADA, sujeto_id)
+        servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+        servicios.ejecutar(solicitud=solicitud)
+        assert solicitud.estado == Estado.COMPLETADA
+        return solicitud
+
+    return hacer
+
+
+def abierta(solicitud: Solicitud, por: Any) -> list[dict[str, Any]]:
+    lineas = servicios.abrir_copia(copia=solicitud.copia, motivo="La pide el juzgado", por=por)
+    return [json.loads(linea) for linea in lineas]
+
+
+def test_la_copia_guarda_todo_lo_borrado_y_nada_de_otros(
+    con_copia: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C-otro")
+    filas = abierta(con_copia(), dpo)
+    por_tabla = {f["tabla"]: f["fila"] for f in filas}
+    assert sorted(por_tabla) == ["checkpoint_blobs", "checkpoint_writes", "checkpoints", "hilos", "store"]
+    assert por_tabla["store"]["value"]["valor"] == "occitano"
+    assert por_tabla["store"]["expires_at"]
+    assert b"soy canario" in base64.b64decode(por_tabla["checkpoint_blobs"]["blob"])
+    assert por_tabla["hilos"]["sujeto_id"] == "C-sellado"
+    assert "C-otro" not in json.dumps(filas)
+
+
+def test_el_canario_no_esta_en_ningun_sitio_fuera_de_la_copia(
+    con_copia: Callable[..., Any], apariciones: Callable[[str], list[str]], dpo: Any
+) -> None:
+    solicitud = con_copia("C-canario", valor="habla canariense", texto="llámame canario-mensaje")
+    for canario in ("C-canario", "canariense", "canario-mensaje"):
+        assert apariciones(canario) == []
+    assert {"C-canario", "habla canariense"} <= {
+        f["fila"].get("sujeto_id") or f["fila"].get("value", {}).get("valor") for f in abierta(solicitud, dpo)
+    }
+
+
+def test_si_nadie_decide_no_hay_copia_y_queda_el_motivo(
+    hasta: Callable[..., Any], preferencia: Callable[..., None]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.COMPLETADA)
+    solicitud.refresh_from_db()
+    assert solicitud.motivo_sin_copia == settings.MOTIVO_SIN_COPIA
+    assert not Copia.objects.exists()
+
+
+def test_el_motivo_decidido_se_conserva(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="Se recogió ayer mismo", por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    guardada = Solicitud.objects.get()
+    assert (guardada.motivo_sin_copia, guardada.copia_hasta) == ("Se recogió ayer mismo", None)
+    assert not Copia.objects.exists()
+
+
+def test_sin_datos_no_hay_copia_vacia(hasta: Callable[..., Any], dpo: Any) -> None:
+    solicitud = hasta(Estado.APROBADA)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert not Copia.objects.exists()
+    assert Solicitud.objects.get().motivo_sin_copia == "No había datos que copiar."
+
+
+def test_un_simulacro_no_deja_copia(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    with transaction.atomic():
+        copias.sellar(solicitud, Sujeto.capturar("clientes", "C1"))
+        assert TrozoCopia.objects.count() == 1
+        transaction.set_rollback(True)
+    assert not Copia.objects.exists()
+
+
+def test_lo_retenido_no_se_copia_hasta_que_se_suelta(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "horario", "tarde")
+    solicitud = hasta(Estado.APROBADA)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    exclusion = servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
+    )
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.PARCIAL
+    assert [f["fila"]["key"] for f in abierta(solicitud, dpo)] == ["pref-idioma"]
+    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert [f["fila"]["key"] for f in abierta(solicitud, dpo)] == ["pref-idioma", "pref-horario"]
+    assert not Documento.objects.exists()
+
+
+# -- deciding ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hasta_cuando", "motivo", "frase"),
+    [
+        (None, None, "una de las dos"),
+        (MANANA, "Por si acaso", "una de las dos"),
+        (plazos.hoy(), None, "posterior a hoy"),
+        (plazos.hoy().replace(year=plazos.hoy().year + 11, day=1), None, "como mucho"),
+        (None, "Lo pide C1", "identificador"),
+    ],
+)
+def test_lo_que_no_vale_se_dice(
+    hasta_cuando: Any, motivo: Any, frase: str, recibida: Callable[..., Any], dpo: Any
+) -> None:
+    with pytest.raises(DatoNoValido, match=frase):
+        servicios.decidir_copia(solicitud=recibida("C1"), hasta=hasta_cuando, motivo=motivo, por=dpo)
+    assert not Asiento.objects.filter(tipo="copia_decidida").exists()
+
+
+def test_despues_de_cerrar_ya_no_se_decide(con_copia: Callable[..., Any], dpo: Any) -> None:
+    with pytest.raises(TransicionNoPermitida):
+        servicios.decidir_copia(solicitud=con_copia(), hasta=None, motivo="Ya no", por=dpo)
+
+
+# -- opening and destroying ---------------------------------------------------------------------------
+
+
+def test_abrirla_pide_permiso_y_motivo_y_queda_en_el_registro(
+    con_copia: Callable[..., Any], persona: Callable[..., Any], dpo: Any
+) -> None:
+    solicitud = con_copia("C-abierto")
+    with pytest.raises(SinPermiso):
+        servicios.abrir_copia(copia=solicitud.copia, motivo="La pide el juzgado", por=persona("operaciones"))
+    for motivo in (" ", "Es de «C-abierto», de tienda"):
+        with pytest.raises(DatoNoValido):
+            servicios.abrir_copia(copia=solicitud.copia, motivo=motivo, por=dpo)
+    assert not Asiento.objects.filter(tipo="copia_abierta").exists()
+    servicios.abrir_copia(
+        copia=solicitud.copia, motivo="La pide el juzgado", por=dpo
+    )  # before reading a line
+    asiento = Asiento.objects.get(tipo="copia_abierta")
+    assert asiento.referencia == solicitud.referencia
+    assert asiento.datos == {"motivo": "La pide el juzgado"}
+
+
+def test_destruida_ya_no_se_abre_y_no_queda_nada(con_copia: Callable[..., Any], dpo: Any) -> None:
+    copia = con_copia().copia
+    assert copias.destruir(copia)
+    assert not copias.destruir(copia)
+    assert not TrozoCopia.objects.exists()
+    with pytest.raises(DatoNoValido, match="destruido"):
+        servicios.abrir_copia(copia=copia, motivo="La pide el juzgado", por=dpo)
+    assert Asiento.objects.filter(tipo="copia_destruida").count() == 1
+
+
+def test_cambiada_o_a_falta_de_un_trozo_no_pasa_por_entera(
+    con_copia: Callable[..., Any], propietario: Any, dpo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copias, "LARGO_TROZO", 200)
+    solicitud = con_copia()
+    cuantos = TrozoCopia.objects.count()
+    assert cuantos > 4
+    entera = abierta(solicitud, dpo)
+    trozos = list(TrozoCopia.objects.order_by("orden"))
+    for quitado in (trozos[0], trozos[2], trozos[-1]):
+        quitado.delete()
+        with pytest.raises(copias.CopiaIncompleta):
+            abierta(solicitud, dpo)
+        quitado.save(force_insert=True)
+    assert abierta(solicitud, dpo) == entera
+    propietario.execute("UPDATE privacidad_trozocopia SET orden = orden + 1000 WHERE orden IN (0, 1)")
+    propietario.execute("UPDATE privacidad_trozocopia SET orden = 1001 - orden WHERE orden >= 1000")
+    with pytest.raises(CifradoIlegible):
+        abierta(solicitud, dpo)
+
+
+@ajustes(max_examples=60, deadline=None)
+@given(
+    lineas=st.lists(
+        st.binary(max_size=60).map(lambda b: b.replace(b"\n", b" ").replace(b"{", b"(")), max_size=12
+    ),
+    largo=st.integers(1, 40),
+)
+def test_las_lineas_salen_como_entraron_sea_cual_sea_el_trozo(lineas: list[bytes], largo: int) -> None:
+    """The cutting and the joining, without a database: pieces of any size give the same lines back."""
+    trozos: list[bytes] = []
+    escritor = copias._Escritor.__new__(copias._Escritor)
+    escritor._pendiente, escritor._orden = bytearray(), 0
+    escritor._sellar = trozos.append  # type: ignore[method-assign]
+    antes, copias.LARGO_TROZO = copias.LARGO_TROZO, largo
+    try:
+        for linea in (*lineas, b'{"tabla":"fin","filas":0}'):
+            escritor.escribir(linea)
+        escritor.terminar()
+    finally:
+        copias.LARGO_TROZO = antes
+    assert all(len(t) == largo for t in trozos[:-1])
+    assert list(copias.unir(trozos)) == lineas
+
+
+def test_una_copia_grande_se_hace_en_memoria_constante(
+    propietario: Any, hasta: Callable[..., Any], dpo: Any
+) -> None:
+    propietario.execute(
+        "INSERT INTO langgraph.store (prefix, key, value)"
+        " SELECT 'clientes.C1', 'k' || n, jsonb_build_object('texto', repeat('x', 1000))"
+        " FROM generate_series(1, 20000) n"
+    )
+    solicitud = hasta(Estado.APROBADA)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    sujeto = Sujeto.capturar("clientes", "C1")
+    tracemalloc.start()
+    with transaction.atomic():
+        copias.sellar(solicitud, sujeto)
+    sellando = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    cuantas = sum(1 for _ in copias.leer(solicitud.copia))
+    leyendo = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert cuantas == 20_000
+    assert TrozoCopia.objects.count() > 80
+    assert sellando < 8 * 2**20
+    assert leyendo < 12 * 2**20
+
+
+# -- the pages ----------------------------------------------------------------------------------------
+
+
+def test_quien_ve_y_quien_decide(
+    navegar: Callable[..., Any], hasta: Callable[..., Any], preferencia: Callable[..., None]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    url = f"/privacidad/solicitudes/{solicitud.referencia}/copia/"
+    assert Client().get(url).status_code == 302
+    assert [navegar(g).get(url).status_code for g in ("compras", "consulta", "operaciones")] == [403] * 3
+    dpo = navegar("dpo")
+    assert dpo.get("/privacidad/solicitudes/SUP-2026-0099/copia/").status_code == 404
+    pagina = dpo.get(url)
+    assert settings.MOTIVO_SIN_COPIA in pagina.content.decode()
+    assert dpo.post(url, {}).status_code == 422
+    assert dpo.post(url, {"hasta": MANANA.isoformat()}).url == solicitud.get_absolute_url()
+    solicitud.refresh_from_db()
+    assert solicitud.copia_hasta == MANANA
+    assert (
+        "Al borrar se guardará una copia bloqueada" in dpo.get(solicitud.get_absolute_url()).content.decode()
+    )
+
+
+def test_quien_ve_sin_permiso_de_decidir_no_decide(
+    persona: Callable[..., Any], recibida: Callable[..., Any]
+) -> None:
+    from django.contrib.auth.models import Permission
+
+    usuario = persona()
+    usuario.user_permissions.add(*Permission.objects.filter(codename__in=["view_copia", "view_solicitud"]))
+    cliente = Client()
+    cliente.force_login(usuario, backend="django.contrib.auth.backends.ModelBackend")
+    url = f"/privacidad/solicitudes/{recibida().referencia}/copia/"
+    assert "Anotar la decisión" not in cliente.get(url).content.decode()
+    assert cliente.post(url, {"hasta": MANANA.isoformat()}).status_code == 403
+
+
+def test_abrirla_en_el_navegador(navegar: Callable[..., Any], con_copia: Callable[..., Any]) -> None:
+    solicitud = con_copia()
+    url = f"/privacidad/solicitudes/{solicitud.referencia}/copia/abrir/"
+    assert Client().post(url).status_code == 302
+    assert navegar("operaciones").post(url, {"motivo": "x"}).status_code == 403
+    dpo = navegar("dpo")
+    assert dpo.get(url).status_code == 405
+    assert dpo.post("/privacidad/solicitudes/SUP-2026-0099/copia/abrir/", {"motivo": "x"}).status_code == 404
+    assert dpo.post(url, {"motivo": ""}).status_code == 422
+    assert not Asiento.objects.filter(tipo="copia_abierta").exists()
+    respuesta = dpo.post(url, {"motivo": "La pide el juzgado"})
+    lineas = b"".join(respuesta.streaming_content).splitlines()
+    assert {json.loads(linea)["tabla"] for linea in lineas} >= {"store", "hilos"}
+    assert respuesta["Cache-Control"] == "no-store"
+    assert Asiento.objects.filter(tipo="copia_abierta").count() == 1
