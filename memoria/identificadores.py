@@ -123,6 +123,18 @@ def enmascarar(texto: str, tramos: Iterable[tuple[int, int]]) -> str:
     return "".join(letras)
 
 
+def velar(texto: str) -> str:
+    """A text one can recognise and not read: of each word two letters, of each number its first figure."""
+    return re.sub(r"[^\W_]+", lambda m: _velada(m[0]), texto)
+
+
+def _velada(palabra: str) -> str:
+    if palabra.isalpha() and len(palabra) <= 3:
+        return palabra
+    visibles = 2 if palabra.isalpha() else 1
+    return palabra[:visibles] + "•" * (len(palabra) - visibles)
+
+
 def plegar(texto: str) -> str:
     """Lower case, no accents, compatibility forms made plain: how texts are compared here and in SQL."""
     return _MARCAS.sub("", unicodedata.normalize("NFKD", texto)).lower()

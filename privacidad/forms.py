@@ -8,11 +8,43 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memoria.explorador.palabras import nombre_de_espacio
+from memoria.identificadores import Clase, IdentificadorNoValido, normalizar
 from memoria.politica import ESPACIOS
 from privacidad import plazos
-from privacidad.models import Canal
+from privacidad.models import Canal, Exclusion, Mencion
 from privacidad.servicios.paso import LARGO_MAXIMO_TEXTO
 from privacidad.servicios.solicitud import LARGO_MAXIMO_SUJETO
+
+
+class _DatoField(forms.CharField):
+    """Another identifier of the person: optional, and valid as what it says it is."""
+
+    def __init__(self, etiqueta: Any, clase: Clase, ayuda: Any = "") -> None:
+        self.clase = clase
+        super().__init__(
+            label=etiqueta,
+            required=False,
+            max_length=200,
+            help_text=ayuda,
+            widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        )
+
+    def clean(self, valor: Any) -> str:
+        limpio: str = super().clean(valor)
+        if limpio:
+            try:
+                normalizar(self.clase, limpio)
+            except IdentificadorNoValido:
+                raise forms.ValidationError(_ERRORES[self.clase]) from None
+        return limpio
+
+
+_ERRORES = {
+    Clase.EMAIL: _("Escriba la dirección entera, con su arroba y su dominio."),
+    Clase.TELEFONO: _("Escriba el número entero, con el prefijo si no es español."),
+    Clase.NIF: _("Compruebe los números, y que la letra les corresponde."),
+    Clase.NOMBRE: _("Escriba el nombre y los apellidos."),
+}
 
 
 class RecibirForm(forms.Form):
@@ -20,6 +52,7 @@ class RecibirForm(forms.Form):
     sujeto_id = forms.CharField(
         label=_("Identificador de la persona"),
         max_length=LARGO_MAXIMO_SUJETO,
+        strip=False,  # "C10 " is not C10: what is erased is what was typed
         help_text=_(
             "Tal como está en el sistema de origen, con sus mayúsculas. Se guarda solo mientras la solicitud "
             "está abierta."
@@ -32,11 +65,37 @@ class RecibirForm(forms.Form):
         help_text=_("El plazo de un mes cuenta desde este día, no desde hoy."),
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
     )
+    email = _DatoField(_("Correo electrónico"), Clase.EMAIL)
+    telefono = _DatoField(
+        _("Teléfono"),
+        Clase.TELEFONO,
+        _("Con su prefijo si no es español. Da igual cómo se separen las cifras."),
+    )
+    nif = _DatoField(_("NIF o NIE"), Clase.NIF)
+    nombre = _DatoField(
+        _("Nombre y apellidos"),
+        Clase.NOMBRE,
+        _("Se buscan en lo que se guarda de otras personas, junto con los otros tres datos, y nada más."),
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["espacio"].choices = [(n, nombre_de_espacio(n).capitalize()) for n in ESPACIOS]  # type: ignore[attr-defined]  # a ChoiceField
         self.fields["recibida"].initial = plazos.hoy
+
+    def clean(self) -> dict[str, Any]:
+        """The other identifiers together, as the service takes them."""
+        datos = super().clean() or self.cleaned_data
+        otros = {nombre: datos.pop(nombre, "") for nombre in ("email", "telefono", "nif", "nombre")}
+        return {**datos, "identificadores": {nombre: valor for nombre, valor in otros.items() if valor}}
+
+    def principales(self) -> list[forms.BoundField]:
+        """The fields every request has."""
+        return [campo for campo in self if not isinstance(campo.field, _DatoField)]
+
+    def opcionales(self) -> list[forms.BoundField]:
+        """Other ways to name the person."""
+        return [campo for campo in self if isinstance(campo.field, _DatoField)]
 
 
 class _TextoForm(forms.Form):
@@ -71,6 +130,25 @@ class DenegarForm(_TextoForm):
 
 class RetirarForm(_TextoForm):
     etiqueta = _("Por qué se retira")
+
+
+class DecidirForm(_TextoForm):
+    """What becomes of a row of somebody else that names the person."""
+
+    etiqueta = _("Por qué")
+    decision = forms.ChoiceField(
+        label=_("Qué se hace con este dato"),
+        choices=[(d.value, d.label) for d in (Mencion.Decision.BORRAR, Mencion.Decision.CONSERVAR)],
+        widget=forms.RadioSelect,
+    )
+
+
+class RetenerForm(forms.Form):
+    """Which row of the person is held back, and why; the row is the one the form is beside."""
+
+    destino = forms.CharField(widget=forms.HiddenInput, max_length=40)
+    clave = forms.CharField(widget=forms.HiddenInput, max_length=LARGO_MAXIMO_SUJETO, strip=False)
+    motivo = forms.ChoiceField(label=_("Motivo"), choices=Exclusion.Motivo.choices)
 
 
 class SinDatosForm(forms.Form):

@@ -5,15 +5,17 @@ To add one, write the class and put it here. The order is the order of erasing.
 
 from __future__ import annotations
 
-from privacidad.destinos.base import Destino, Recuento, Sujeto
+from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto
 from privacidad.destinos.casa import Casa
 from privacidad.destinos.hilos import Hilos
+from privacidad.destinos.langfuse import Langfuse
 from privacidad.destinos.memoria import Memoria
+from privacidad.destinos.menciones import Menciones
 from privacidad.errores import DestinoDesconocido
 
-__all__ = ["DESTINOS", "Destino", "Recuento", "Sujeto", "destino"]
+__all__ = ["DESTINOS", "Destino", "Rastro", "Recuento", "Sujeto", "destino"]
 
-DESTINOS: tuple[Destino, ...] = (Memoria(), Hilos(), Casa())
+DESTINOS: tuple[Destino, ...] = (Memoria(), Hilos(), Casa(), Menciones(), Langfuse())
 
 
 def destino(nombre: str) -> Destino:

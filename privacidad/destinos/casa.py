@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import chain
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.destinos.base import (
+    Destino,
+    Rastro,
+    Recuento,
+    Sujeto,
+    por_tandas,
+    rastros_de_prefijos,
+    una_fila,
+)
+from privacidad.models import Expediente, Mencion, Restriccion
+from privacidad.olvido import en_el_prefijo, olvidar_menciones_en
 from privacidad.resumenes import resumen, resumen_de_lista
 
 
 class Casa(Destino):
-    """The admin's log of the subject's threads and, of an employee, the log of their sign-ins.
+    """What is not the subject's data but names them, or shows that they were here.
 
-    The admin shows threads read-only, so its log normally has none; a sign-in is the employee's only where
-    the name typed is exactly their id. Sessions hold a user's number and no subject. The request itself is
-    not counted here: closing it empties its id.
+    The admin's log of their threads; of an employee who signs in with exactly their id, the sessions and the
+    log of sign-ins; the address of their card in restrictions and in what was decided about other people's
+    requests; the files of their access requests. The account an employee signs in with is not touched: it is
+    who did what in this application, and ends when they leave. The request itself empties when it closes.
     """
 
     nombre = "casa"
@@ -22,6 +42,29 @@ class Casa(Destino):
     etiquetas = {
         "anotaciones": ngettext_lazy("anotación de administración", "anotaciones de administración"),
         "accesos": ngettext_lazy("registro de acceso", "registros de acceso"),
+        "sesiones": ngettext_lazy("sesión abierta", "sesiones abiertas"),
+        "limitaciones": ngettext_lazy("limitación con su dirección", "limitaciones con su dirección"),
+        "menciones": ngettext_lazy(
+            "mención anotada en otra solicitud", "menciones anotadas en otras solicitudes"
+        ),
+        "expedientes": ngettext_lazy("expediente de acceso", "expedientes de acceso"),
+    }
+    tablas = frozenset(
+        {
+            "public.axes_accessattempt",
+            "public.axes_accessattemptexpiration",
+            "public.axes_accessfailurelog",
+            "public.axes_accesslog",
+            "public.django_admin_log",
+            "public.django_session",
+        }
+    )
+    columnas = {
+        "public.privacidad_restriccion": frozenset({"prefijo", "clave"}),
+        "public.privacidad_mencion": frozenset({"prefijo", "clave"}),
+        "public.privacidad_exclusion": frozenset({"clave"}),
+        "public.privacidad_expediente": frozenset({"pdf", "json"}),
+        "public.privacidad_solicitud": frozenset({"sujeto_id", "reservado"}),
     }
     CONTAR = """
 SELECT (SELECT count(*)
@@ -50,18 +93,111 @@ SELECT (SELECT count(*) FROM anotaciones) AS anotaciones,
        (SELECT count(*) FROM intentos) + (SELECT count(*) FROM entradas)
        + (SELECT count(*) FROM fallos) AS accesos
 """
+    BORRAR_HASTA = BORRAR.replace(
+        "username = %(empleado)s", "username = %(empleado)s AND attempt_time <= %(momento)s"
+    )
     consultas = (CONTAR, BORRAR)
+    RASTROS_DE_ACCESOS = """
+SELECT username, min(attempt_time) AS desde
+FROM (SELECT username, attempt_time FROM public.axes_accessattempt
+      UNION ALL SELECT username, attempt_time FROM public.axes_accesslog
+      UNION ALL SELECT username, attempt_time FROM public.axes_accessfailurelog) AS accesos
+WHERE username > %s
+GROUP BY username
+ORDER BY username
+LIMIT %s
+"""
+    RASTROS_DE_DIRECCIONES = """
+SELECT prefijo, min(momento) AS desde
+FROM (SELECT prefijo, creada AS momento FROM public.privacidad_restriccion
+      UNION ALL SELECT prefijo, momento FROM public.privacidad_mencion) AS direcciones
+WHERE prefijo > %s
+GROUP BY prefijo
+ORDER BY prefijo
+LIMIT %s
+"""
 
     def contar(self, sujeto: Sujeto) -> Recuento:
-        return una_fila(self.CONTAR, self._valores(sujeto))
+        return {
+            **una_fila(self.CONTAR, self._valores(sujeto)),
+            "sesiones": sum(1 for _ in _sesiones(sujeto)),
+            "limitaciones": Restriccion.objects.filter(_limitaciones(sujeto)).count(),
+            "menciones": Mencion.objects.filter(en_el_prefijo("prefijo", sujeto.prefijo)).count(),
+            "expedientes": _expedientes(sujeto).count(),
+        }
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        return una_fila(self.BORRAR, self._valores(sujeto))
+        return {
+            **una_fila(self.BORRAR, self._valores(sujeto)),
+            "sesiones": Session.objects.filter(pk__in=list(_sesiones(sujeto))).delete()[0],
+            "limitaciones": Restriccion.objects.filter(_limitaciones(sujeto)).update(
+                prefijo=resumen(sujeto.prefijo),
+                clave="",
+                levantada=Coalesce("levantada", Now()),
+                # Free texts about the person.
+                motivo="",
+                motivo_levantada="",
+            ),
+            "menciones": olvidar_menciones_en(sujeto.prefijo),
+            "expedientes": _expedientes(sujeto).update(pdf=b"", json=b"", destruido=Now()),
+        }
+
+    def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        limitaciones = Restriccion.objects.filter(_limitaciones(sujeto), creada__lte=momento)
+        return {
+            **una_fila(self.BORRAR_HASTA, {**self._valores(sujeto), "momento": momento}),
+            "sesiones": Session.objects.filter(pk__in=list(_sesiones(sujeto))).delete()[0],
+            "limitaciones": limitaciones.update(
+                prefijo=resumen(sujeto.prefijo),
+                clave="",
+                levantada=Coalesce("levantada", Now()),
+                # Free texts about the person.
+                motivo="",
+                motivo_levantada="",
+            ),
+            "menciones": olvidar_menciones_en(sujeto.prefijo, hasta=momento),
+            "expedientes": _expedientes(sujeto)
+            .filter(creado__lte=momento)
+            .update(pdf=b"", json=b"", destruido=Now()),
+        }
+
+    def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:
+        return chain(
+            (
+                Rastro("empleados", nombre, desde)
+                for nombre, desde in por_tandas(self.RASTROS_DE_ACCESOS, cuantos, [""])
+            ),
+            rastros_de_prefijos(por_tandas(self.RASTROS_DE_DIRECCIONES, cuantos, [""])),
+        )
 
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
         return {"sujeto": resumen(sujeto.prefijo), "hilos": resumen_de_lista(sujeto.hilos)}
 
     def _valores(self, sujeto: Sujeto) -> dict[str, object]:
         # NULL equals nothing: of a customer or a supplier no sign-in is looked for.
-        empleado = sujeto.sujeto_id if sujeto.espacio == "empleados" else None
-        return {"hilos": list(sujeto.hilos), "empleado": empleado}
+        return {"hilos": list(sujeto.hilos), "empleado": _empleado(sujeto)}
+
+
+def _empleado(sujeto: Sujeto) -> str | None:
+    return sujeto.sujeto_id if sujeto.espacio == "empleados" else None
+
+
+def _sesiones(sujeto: Sujeto) -> Iterable[str]:
+    """Keys of the sessions of the employee; a session says only inside, encoded, whose it is."""
+    usuario = User.objects.filter(username=_empleado(sujeto)).first() if _empleado(sujeto) else None
+    if usuario is None:
+        return
+    for sesion in Session.objects.order_by("pk").iterator():
+        if sesion.get_decoded().get(SESSION_KEY) == str(usuario.pk):
+            yield sesion.session_key
+
+
+def _limitaciones(sujeto: Sujeto) -> Q:
+    """Restrictions over the card; those that keep what is held back out of use stay with it."""
+    suyas = en_el_prefijo("prefijo", sujeto.prefijo)
+    retenidas = sujeto.excluidos.get("memoria", ())
+    return suyas & ~Q(clave__in=["", *retenidas]) if retenidas else suyas
+
+
+def _expedientes(sujeto: Sujeto) -> QuerySet[Expediente]:
+    return Expediente.objects.filter(resumen=resumen(sujeto.prefijo), destruido__isnull=True)

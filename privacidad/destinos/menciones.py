@@ -1,0 +1,106 @@
+"""Other people's rows that name the person, where it was decided that the row goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import connection
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import npgettext_lazy
+
+from memoria.models import Documento
+from privacidad import identificadores
+from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.models import Mencion, Solicitud
+from privacidad.olvido import resumen_de_fila
+from privacidad.resumenes import resumen, resumen_de_lista
+
+Direccion = tuple[str, str]
+
+
+class Menciones(Destino):
+    """The documents decided on at the review (see :mod:`privacidad.menciones`), by their addresses.
+
+    One that was written again since, and no longer names the person, is not touched. Once the request is
+    closed only digests of the addresses are left: the rows that were there before the decision and are there
+    again (a restored copy) are still found by them.
+    """
+
+    nombre = "menciones"
+    etiqueta = _("Datos de otras personas que la mencionan")
+    etiquetas = {
+        "documentos": npgettext_lazy("recuento", "documento", "documentos"),
+        "vectores": npgettext_lazy("recuento", "vector", "vectores"),
+    }
+    funciones = ("langgraph.contar_filas(text[], text[])", "langgraph.borrar_filas(text[], text[])")
+    CONTAR = "SELECT documentos, vectores FROM langgraph.contar_filas(%s::text[], %s::text[])"
+    BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_filas(%s::text[], %s::text[])"
+    consultas = (CONTAR, BORRAR)
+
+    def contar(self, sujeto: Sujeto) -> Recuento:
+        return self._con(self.CONTAR, sujeto)
+
+    def suprimir(self, sujeto: Sujeto) -> Recuento:
+        return self._con(self.BORRAR, sujeto)
+
+    def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        # Other people's rows: the replay finds them by what the register says was decided about each.
+        return {}
+
+    def parametros(self, sujeto: Sujeto) -> dict[str, str]:
+        filas = [resumen_de_fila(p, c) for p, c in self._direcciones(sujeto)]
+        return {"sujeto": resumen(sujeto.prefijo), "filas": resumen_de_lista(filas)}
+
+    def _con(self, consulta: str, sujeto: Sujeto) -> Recuento:
+        direcciones = self._direcciones(sujeto)
+        return una_fila(consulta, [[p for p, _ in direcciones], [c for _, c in direcciones]])
+
+    def _direcciones(self, sujeto: Sujeto) -> list[Direccion]:
+        """Every one was decided by a person, so they are few: a list of them is no burden."""
+        decididas = (
+            Mencion.objects.filter(
+                solicitud__resumen=resumen(sujeto.prefijo), decision=Mencion.Decision.BORRAR
+            )
+            .order_by("pk")
+            .values_list("prefijo", "clave", "momento")
+        )
+        con_direccion = {(p, c): m for p, c, m in decididas if c}
+        olvidadas = {p: m for p, c, m in decididas if not c}
+        direcciones = dict.fromkeys(con_direccion)
+        for limpia in _ya_no_mencionan(sujeto):
+            direcciones.pop(limpia, None)
+        return [*direcciones, *_reencontradas(olvidadas)]
+
+
+def _ya_no_mencionan(sujeto: Sujeto) -> Iterable[Direccion]:
+    solicitud = Solicitud.objects.abiertas().filter(resumen=resumen(sujeto.prefijo)).first()
+    if solicitud is None:
+        return
+    buscados = identificadores.de_la_solicitud(solicitud)
+    with connection.cursor() as cursor:
+        cursor.execute(_REESCRITAS, [solicitud.pk])
+        cambiadas = cursor.fetchall()
+    for documento in Documento.objects.filter(pk__in=cambiadas):
+        direccion = (documento.prefix, documento.key)
+        textos = [*direccion, *identificadores.textos_de(documento.value)]
+        if not identificadores.hallados(buscados, textos):
+            yield direccion
+
+
+def _reencontradas(olvidadas: dict[str, datetime]) -> Iterable[Direccion]:
+    """The rows whose digest is one of these and that are older than what was decided about them."""
+    if not olvidadas:
+        return
+    antiguos = Documento.objects.filter(created_at__lte=max(olvidadas.values()))
+    for prefijo, clave, creado in antiguos.values_list("prefix", "key", "created_at").iterator():
+        momento = olvidadas.get(resumen_de_fila(prefijo, clave))
+        if momento and creado <= momento:
+            yield prefijo, clave
+
+
+_REESCRITAS = """
+SELECT DISTINCT s.prefix, s.key
+FROM public.privacidad_mencion m JOIN langgraph.store s ON s.prefix = m.prefijo AND s.key = m.clave
+WHERE m.solicitud_id = %s AND m.decision = 'borrar' AND s.updated_at > m.momento
+"""

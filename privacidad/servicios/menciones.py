@@ -1,0 +1,58 @@
+"""Deciding what becomes of a row of somebody else that names the person."""
+
+from __future__ import annotations
+
+import logging
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from privacidad import registro
+from privacidad.destinos import Sujeto, destino
+from privacidad.errores import DatoNoValido, TransicionNoPermitida
+from privacidad.estados import Estado
+from privacidad.models import Mencion
+from privacidad.olvido import resumen_de_fila
+from privacidad.servicios.paso import bloquear, exigir, guardar, texto_conservado
+
+logger = logging.getLogger(__name__)
+
+
+def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) -> None:
+    """Decide about the row of a mention, whatever identifiers it was found by: it goes or it stays.
+
+    Only while the request is reviewed: what is approved is what had been decided. It may be decided again
+    until then. ``borrar`` joins the preview, and the run deletes it with everything else.
+
+    Raises :class:`SinPermiso`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
+    """
+    exigir(por, "tramitar_solicitud")
+    if decision not in (Mencion.Decision.BORRAR, Mencion.Decision.CONSERVAR):
+        raise DatoNoValido(_("Elija si ese dato se borra o se conserva."))
+    with transaction.atomic():
+        actual = bloquear(mencion.solicitud)
+        if actual.estado != Estado.REVISADA:
+            raise TransicionNoPermitida(actual.referencia, actual.estado)
+        suyas = Mencion.objects.filter(solicitud=actual, prefijo=mencion.prefijo, clave=mencion.clave)
+        clases = sorted(suyas.values_list("identificador", flat=True))
+        suyas.update(
+            decision=decision, motivo=texto_conservado(motivo, actual), por=por, momento=timezone.now()
+        )
+        menciones = destino("menciones")
+        sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id)
+        actual.vista_previa = {**actual.vista_previa, menciones.nombre: menciones.contar(sujeto)}
+        guardar(actual)
+        registro.anotar(
+            tipo="mencion",
+            referencia=actual.referencia,
+            resumen=actual.resumen,
+            datos={
+                "fila": resumen_de_fila(mencion.prefijo, mencion.clave),
+                "identificadores": clases,
+                "decision": decision,
+            },
+        )
+    mencion.refresh_from_db()
+    logger.info("%s mención decidida: %s", actual.referencia, decision)
