@@ -230,6 +230,7 @@ def abrir_banco(modelo: ModeloEmbeddings, tamanos: Tamanos = PEQUENOS) -> Iterat
         DJANGO_SETTINGS_MODULE="memoria.settings",
         SECRET_KEY="b" * 50,
         CLAVE_REGISTRO="b" * 50,
+        CLAVE_SELLO="b" * 50,
         HTTPS="off",
     )
     import django

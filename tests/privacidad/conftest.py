@@ -141,3 +141,27 @@ def apariciones(propietario: Any) -> Callable[[str], list[str]]:
         ]
 
     return buscar
+
+
+@pytest.fixture
+def sin_guardas(propietario: Any) -> Callable[..., None]:
+    """Run a statement past every trigger and foreign key, as a restore or a superuser may: committed at once."""
+
+    def escribir(sentencia: str, parametros: Any = None) -> None:
+        with propietario.transaction():
+            propietario.execute("SET LOCAL session_replication_role = replica")
+            propietario.execute(sentencia, parametros)
+
+    return escribir
+
+
+@pytest.fixture
+def pasa_la_valla(propietario: Any) -> Callable[[], None]:
+    """The fences of every subject erased so far come to their end, as when ``VALLA_MINUTOS`` have gone by."""
+
+    def pasar() -> None:
+        propietario.execute(
+            "UPDATE vallas.vallas SET hasta = clock_timestamp() - interval '1 second' WHERE hasta < 'infinity'"
+        )
+
+    return pasar

@@ -246,6 +246,7 @@ def test_una_escritura_que_entra_a_mitad_lo_deshace_todo(
     hasta: Callable[..., Any],
     preferencia: Callable[..., None],
     conversacion: Callable[..., None],
+    sin_guardas: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     preferencia("C1")
@@ -253,11 +254,12 @@ def test_una_escritura_que_entra_a_mitad_lo_deshace_todo(
     solicitud = hasta(Estado.APROBADA)
     borrar = destinos.DESTINOS[1].suprimir
 
-    def borrar_mientras_un_agente_escribe(sujeto: Any) -> Any:
-        preferencia("C1", "horario")  # another connection, committed at once, after the store was emptied
+    def borrar_mientras_alguien_escribe(sujeto: Any) -> Any:
+        # Committed at once, after the store was emptied, by somebody no trigger stops.
+        sin_guardas("INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', 'x', '{}')")
         return borrar(sujeto)
 
-    monkeypatch.setattr(destinos.DESTINOS[1], "suprimir", borrar_mientras_un_agente_escribe)
+    monkeypatch.setattr(destinos.DESTINOS[1], "suprimir", borrar_mientras_alguien_escribe)
     with pytest.raises(RecuentoDistinto, match="no se ha borrado nada"):
         servicios.ejecutar(solicitud=solicitud)
     monkeypatch.undo()
@@ -271,14 +273,17 @@ def test_una_escritura_que_entra_a_mitad_lo_deshace_todo(
 
 
 def test_un_hilo_que_nace_a_mitad_lo_deshace_todo(
-    hasta: Callable[..., Any], conversacion: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    hasta: Callable[..., Any],
+    conversacion: Callable[..., None],
+    sin_guardas: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     conversacion("C1", "h1")
     solicitud = hasta(Estado.APROBADA)
     borrar = destinos.DESTINOS[2].suprimir
 
     def borrar_mientras_empieza_otra_conversacion(sujeto: Any) -> Any:
-        conversacion("C1", "h2")
+        sin_guardas("INSERT INTO hilos (thread_id, espacio, sujeto_id) VALUES ('h2', 'clientes', 'C1')")
         return borrar(sujeto)
 
     monkeypatch.setattr(destinos.DESTINOS[2], "suprimir", borrar_mientras_empieza_otra_conversacion)
