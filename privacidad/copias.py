@@ -120,9 +120,11 @@ def _copiar(solicitud: Solicitud, sujeto: Sujeto) -> int:
 
 
 def _copia_de(solicitud: Solicitud) -> Copia:
-    return Copia.objects.get_or_create(solicitud=solicitud, defaults={"destruir_el": solicitud.copia_hasta})[
-        0
-    ]
+    assert solicitud.copia_hasta  # noqa: S101 - or sellar() would not have come here
+    copia, _nueva = Copia.objects.get_or_create(
+        solicitud=solicitud, defaults={"destruir_el": solicitud.copia_hasta}
+    )
+    return copia
 
 
 def _trozos(copia: Copia) -> Iterator[bytes]:

@@ -210,7 +210,7 @@ def _recuentos(espacio: str, sujeto_id: str) -> Iterator[Elemento]:
 
 
 def _momento(momento: datetime | None) -> str | None:
-    return momento and momento.isoformat()
+    return momento.isoformat() if momento else None
 
 
 # -- on paper -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
@@ -76,7 +77,7 @@ def _preferencia(espacio: str, sujeto_id: str, clave: str) -> dict[str, str]:
     return documento
 
 
-def _llamar(consulta: str, parametros: list[object]) -> None:
+def _llamar(consulta: str, parametros: list[Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(consulta, parametros)
         if not cursor.fetchone()[0]:

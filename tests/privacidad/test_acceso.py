@@ -1,4 +1,4 @@
-"""Arts. 15 and 20: everything there is of a person, in a file that is made, downloaded and expired under log."""
+"""Arts. 15 and 20: everything there is of a person, in a file made, downloaded and expired under log."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def charla(hilos: Any) -> Callable[..., None]:
         config["configurable"].setdefault("checkpoint_ns", "")
         punto = empty_checkpoint()
         punto["channel_values"] = {"messages": mensajes, **estado}
-        versiones = dict.fromkeys(punto["channel_values"], "1")
+        versiones: Any = dict.fromkeys(punto["channel_values"], "1")
         punto["channel_versions"] = versiones
         hilos.put(config, punto, {"source": "loop", "step": 0}, versiones)
 

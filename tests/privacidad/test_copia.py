@@ -227,9 +227,15 @@ def test_cambiada_o_a_falta_de_un_trozo_no_pasa_por_entera(
 def test_las_lineas_salen_como_entraron_sea_cual_sea_el_trozo(lineas: list[bytes], largo: int) -> None:
     """The cutting and the joining, without a database: pieces of any size give the same lines back."""
     trozos: list[bytes] = []
-    escritor = copias._Escritor.__new__(copias._Escritor)
-    escritor._pendiente, escritor._orden = bytearray(), 0
-    escritor._sellar = trozos.append  # type: ignore[method-assign]
+
+    class EnMemoria(copias._Escritor):
+        def __init__(self) -> None:
+            self._pendiente = bytearray()
+
+        def _sellar(self, contenido: bytes) -> None:
+            trozos.append(contenido)
+
+    escritor = EnMemoria()
     antes, copias.LARGO_TROZO = copias.LARGO_TROZO, largo
     try:
         for linea in (*lineas, b'{"tabla":"fin","filas":0}'):
