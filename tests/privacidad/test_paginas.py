@@ -68,6 +68,42 @@ def test_los_pasos_se_dan_con_post_y_con_su_permiso(
     assert Solicitud.objects.get().estado == Estado.RECIBIDA
 
 
+def test_sesion_terminada_un_paso_lo_dice_y_vuelve_a_la_solicitud(
+    recibida: Callable[..., Any], persona: Callable[..., Any]
+) -> None:
+    """A step has no page of its own: after the login there must be something to see."""
+    solicitud, cliente = recibida(), Client()
+    paso = reverse("privacidad:paso", args=[solicitud.referencia, "identificar"])
+    respuesta = cliente.post(paso, {"identificar-como": "DNI en tienda"}, follow=True)
+    assert respuesta.redirect_chain == [(f"/admin/login/?next={solicitud.get_absolute_url()}", 302)]
+    assert "no se ha guardado nada" in texto(respuesta)
+    persona("dpo", nombre="vuelve")
+    entrada = {"username": "vuelve", "password": "clave-de-prueba", "next": solicitud.get_absolute_url()}
+    dentro = cliente.post("/admin/login/", entrada, follow=True)
+    assert dentro.redirect_chain == [(solicitud.get_absolute_url(), 302)]
+    assert dentro.status_code == 200
+    assert Solicitud.objects.get().estado == Estado.RECIBIDA
+
+
+def test_sesion_terminada_al_registrar_lo_dice(bd: str) -> None:
+    respuesta = Client().post(NUEVA, {"sujeto_id": "C1"}, follow=True)
+    assert respuesta.redirect_chain == [(f"/admin/login/?next={NUEVA}", 302)]
+    assert "no se ha guardado nada" in texto(respuesta)
+    assert not Solicitud.objects.exists()
+
+
+def test_las_paginas_responden_a_head(navegar: Callable[..., Any], recibida: Callable[..., Any]) -> None:
+    pagina, cliente = recibida().get_absolute_url(), navegar("dpo")
+    assert [cliente.head(u).status_code for u in (LISTA, NUEVA, pagina)] == [200, 200, 200]
+
+
+def test_el_identificador_se_guarda_tal_como_se_escribio(navegar: Callable[..., Any]) -> None:
+    """«C10 » is another id than «C10»: erasing the one for the other would say that it is done."""
+    datos = {"espacio": "clientes", "sujeto_id": "C10 ", "canal": "web", "recibida": plazos.hoy().isoformat()}
+    assert navegar("dpo").post(NUEVA, datos).status_code == 302
+    assert Solicitud.objects.get().sujeto_id == "C10 "
+
+
 def test_una_vida_entera_en_el_navegador(
     navegar: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
 ) -> None:
