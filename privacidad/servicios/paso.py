@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memoria import politica
 from privacidad import escritos, estados, registro
 from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
@@ -22,7 +23,6 @@ from privacidad.olvido import olvidar_direcciones
 logger = logging.getLogger(__name__)
 
 LARGO_MAXIMO_TEXTO = 2000
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|[\ud800-\udfff]")
 _CAMPOS_QUE_CAMBIAN = (
     *("estado", "sujeto_id", "reservado", "cerrada", "vista_previa"),
     *("vence", "ampliada", "copia_hasta", "motivo_sin_copia"),
@@ -105,7 +105,7 @@ def texto_conservado(texto: str, solicitud: Solicitud) -> str:
 def texto_breve(texto: Any) -> str:
     """A text of a person, stripped. Raises :class:`DatoNoValido`."""
     limpio = texto.strip() if isinstance(texto, str) else ""
-    if not limpio or len(limpio) > LARGO_MAXIMO_TEXTO or CONTROL.search(limpio):
+    if not limpio or len(limpio) > LARGO_MAXIMO_TEXTO or politica.CONTROL.search(limpio):
         raise DatoNoValido(
             _("Escriba el motivo, o cómo se comprobó, en un texto de hasta %(maximo)s caracteres.")
             % {"maximo": LARGO_MAXIMO_TEXTO}

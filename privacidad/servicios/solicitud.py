@@ -25,7 +25,7 @@ from privacidad.estados import Estado
 from privacidad.identificadores import sumar
 from privacidad.models import UNA_ABIERTA, Canal, Escrito, Evidencia, Paso, Solicitud
 from privacidad.resumenes import resumen
-from privacidad.servicios.paso import CONTROL, bloquear, copiar, exigir, guardar, pasar, texto_conservado
+from privacidad.servicios.paso import bloquear, copiar, exigir, guardar, pasar, texto_conservado
 
 logger = logging.getLogger(__name__)
 
@@ -225,7 +225,7 @@ def prefijo_de(espacio: str, sujeto_id: str) -> str:
                 _("El identificador de la persona tiene más de %(maximo)s caracteres: escriba solo eso.")
                 % {"maximo": LARGO_MAXIMO_SUJETO}
             )
-        if CONTROL.search(sujeto_id):
+        if politica.CONTROL.search(sujeto_id):
             raise DatoNoValido(_("El identificador de la persona tiene caracteres de control: quítelos."))
     try:
         return politica.prefijo(espacio, sujeto_id)
@@ -253,4 +253,8 @@ def _identificadores(valores: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _es_breve(valor: Any) -> bool:
-    return isinstance(valor, str) and 0 < len(valor) <= LARGO_MAXIMO_SUJETO and not CONTROL.search(valor)
+    return (
+        isinstance(valor, str)
+        and 0 < len(valor) <= LARGO_MAXIMO_SUJETO
+        and not politica.CONTROL.search(valor)
+    )
