@@ -108,9 +108,9 @@ def entender(clase: Clase, valor: str) -> Identificador | None:
 def es_distintivo(identificador: str) -> bool:
     """Whether an internal id is worth looking for in other people's texts: ``C9`` would be everywhere."""
     letras = re.sub("[^0-9a-z]", "", plegar(identificador))
-    return ("@" in identificador or any(c.isdigit() for c in letras)) and len(letras) >= (
-        7 if letras.isdigit() else 5
-    )
+    if letras.isdigit():
+        return len(letras) >= 7
+    return "@" in identificador or (len(letras) >= 5 and any(c.isdigit() for c in letras))
 
 
 def enmascarar(texto: str, tramos: Iterable[tuple[int, int]]) -> str:
@@ -252,7 +252,8 @@ def _patron_nombre(valor: str) -> str:
 
 
 def _patron_otro(valor: str) -> str:
-    return _ENTRE.join(_literal(t) for t in re.findall(r"[^\W_]+", plegar(valor)))
+    # Letters and figures may be written apart, whether or not they were given so.
+    return _ENTRE.join(_literal(t) for t in re.findall(r"\d+|[^\W\d_]+", plegar(valor)))
 
 
 _PATRONES = {

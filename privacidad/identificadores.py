@@ -60,6 +60,16 @@ def hallados(buscados: Buscados, textos: list[str]) -> list[str]:
     return list(dict.fromkeys(clase for clase, i in buscados if any(i.tramos(t) for t in textos)))
 
 
+def textos_de_fila(prefijo: str, clave: str, valor: Any) -> list[str]:
+    """Every text of a row of the store: each part of its address and all that its value holds."""
+    return [*map(descodificada, prefijo.split(".")), clave, *textos_de(valor)]
+
+
+def descodificada(etiqueta: str) -> str:
+    """A label of the store as the id it is of (see :func:`memoria.politica.espacio`)."""
+    return etiqueta.replace("%2E", ".").replace("%25", "%")
+
+
 def textos_de(valor: Any) -> list[str]:
     """Every text in a JSON value: strings, numbers, and the keys of its objects."""
     if isinstance(valor, str):

@@ -86,7 +86,7 @@ def _vista(menciones: list[Mencion], valor: object, buscados: Buscados) -> Vista
         mencion=primera,
         identificadores=[m.identificador for m in menciones],
         espacio=espacio,
-        de_quien=identificadores.tapar(buscados, _descodificada(etiqueta)),
+        de_quien=identificadores.tapar(buscados, identificadores.descodificada(etiqueta)),
         clave=identificadores.tapar(buscados, primera.clave),
         muestra=next((f for f in fragmentos if f), ""),
     )
@@ -101,7 +101,7 @@ def _halladas(solicitud: Solicitud) -> Iterator[Mencion]:
     with connection.chunked_cursor() as cursor:
         cursor.execute(BUSCAR, [prefijo, patron])
         for suyo, clave, valor in cursor:
-            textos = [_descodificada(suyo), clave, *identificadores.textos_de(json.loads(valor))]
+            textos = identificadores.textos_de_fila(suyo, clave, json.loads(valor))
             for clase in identificadores.hallados(buscados, textos):
                 yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
 

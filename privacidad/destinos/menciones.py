@@ -83,7 +83,7 @@ def _ya_no_mencionan(sujeto: Sujeto) -> Iterable[Direccion]:
         cambiadas = cursor.fetchall()
     for documento in Documento.objects.filter(pk__in=cambiadas):
         direccion = (documento.prefix, documento.key)
-        textos = [*direccion, *identificadores.textos_de(documento.value)]
+        textos = identificadores.textos_de_fila(*direccion, documento.value)
         if not identificadores.hallados(buscados, textos):
             yield direccion
 

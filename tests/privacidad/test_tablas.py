@@ -1,4 +1,4 @@
-"""E10: every table and every column that can hold a text is claimed by a destination, or says why it is not."""
+"""E10: a destination claims every table and every column that can hold a text, or it says why not."""
 
 from __future__ import annotations
 
