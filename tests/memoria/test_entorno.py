@@ -155,7 +155,10 @@ def _ejemplo() -> list[str]:
 #: Set by Python, Django or the system, not by whoever installs this.
 _AJENAS = {"DJANGO_SETTINGS_MODULE"}
 #: Functions whose first argument is the name of a variable.
-_LECTORES = {"_logico", "_secreto", "_dias", "_nivel", "_numero", "_conninfo", "getenv"}
+_LECTORES = {
+    *("_logico", "_secreto", "_dias", "_nivel", "_numero", "_conninfo", "_direccion", "_minutos"),
+    *("_clave_de", "_correo", "_lista", "getenv"),
+}
 
 
 def _leidas() -> Iterator[str]:

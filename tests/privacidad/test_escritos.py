@@ -31,7 +31,7 @@ from privacidad.models import Asiento, Copia, Escrito, Evidencia, Gestion, Menci
 VERIFICAR = "/privacidad/verificar/"
 
 
-def leer(documento: bytes) -> str:
+def leer(documento: bytes | memoryview) -> str:
     """The text of a PDF, its lines joined."""
     paginas = [p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages]
     return re.sub(r"\s+", " ", " ".join(paginas))
@@ -360,7 +360,7 @@ def test_a_document_is_a4_without_fonts_of_its_own_and_numbers_its_pages(
         assert [round(float(x)) for x in pagina.mediabox] == [0, 0, 595, 842]
         assert f"página {n} de {len(lector.pages)}" in pagina.extract_text()
         assert "FontFile" not in str(pagina["/Resources"])
-    assert lector.trailer["/Root"]["/Lang"] == "es-ES"
+    assert lector.root_object["/Lang"] == "es-ES"
 
 
 @given(
