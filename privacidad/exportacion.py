@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from privacidad.errores import ErrorDePrivacidad
 from privacidad.models import Asiento
-from privacidad.registro import ORIGEN, Cadena, Entrada, canonico, entradas
+from privacidad.registro import ORIGEN, Cadena, Entrada, canonico, entradas, primera_distinta
 from privacidad.resumenes import resumen
 
 FORMATO = 1
@@ -126,6 +126,18 @@ def comprobar(fichero: Path) -> Cabecera:
     return leer_cabecera(fichero)
 
 
+def donde_se_separan(fichero: Path, copia: Cabecera) -> int | None:
+    """The first entry that is not the same in a verified file and in the register, as far as both go."""
+    # Each entry holds the hash of all before it: where both have the file's last one, all are the same.
+    if _esta(copia):
+        return None
+    return primera_distinta(leer(fichero))
+
+
+def _esta(copia: Cabecera) -> bool:
+    return copia.entradas == 0 or Asiento.objects.filter(numero=copia.entradas, huella=copia.cabeza).exists()
+
+
 # -- writing --------------------------------------------------------------------------------------
 
 
@@ -145,8 +157,7 @@ def _comprobar_que_crece(fichero: Path, nueva: Cabecera) -> None:
             )
             % {"fichero": anterior.entradas, "base": nueva.entradas}
         )
-    misma = anterior.entradas == 0 or Asiento.objects.filter(numero=anterior.entradas, huella=anterior.cabeza)
-    if not misma:
+    if not _esta(anterior):
         raise RegistroRoto(
             _(
                 "El registro de la base no continúa el del fichero: el asiento %(numero)s es otro. No se ha "

@@ -33,7 +33,7 @@ from memoria.comandos import Plazo
 from memoria.models import Documento, Hilo
 from privacidad import exportacion, puesta_al_dia, registro, vallas
 from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto
-from privacidad.exportacion import RegistroRoto
+from privacidad.exportacion import Cabecera, RegistroRoto
 from privacidad.models import Asiento, Exclusion
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen
@@ -54,7 +54,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
     the database's own register does not hold, or one does not go on from the other: then nothing was changed.
     """
     copia = exportacion.comprobar(fichero)
-    _comprobar_la_base(fichero)
+    _comprobar_la_base(fichero, copia)
     with transaction.atomic() if simular else nullcontext():
         with transaction.atomic():
             registro.bloquear()
@@ -78,7 +78,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
 # -- the chain ------------------------------------------------------------------------------------
 
 
-def _comprobar_la_base(fichero: Path) -> None:
+def _comprobar_la_base(fichero: Path, copia: Cabecera) -> None:
     verificacion = registro.verificar()
     if not verificacion.ok:
         raise RegistroRoto(
@@ -88,7 +88,7 @@ def _comprobar_la_base(fichero: Path) -> None:
             )
             % {"numero": verificacion.primera_rota}
         )
-    distinta = registro.primera_distinta(exportacion.leer(fichero))
+    distinta = exportacion.donde_se_separan(fichero, copia)
     if distinta is not None:
         raise _se_separan(distinta)
 
@@ -207,7 +207,11 @@ def _una(quien: Sujeto, momento: datetime) -> dict[str, Recuento]:
             resumen=resumen(quien.prefijo),
             datos={"momento": momento.isoformat(), "borrados": recuento},
         )
-    logger.info("supresión reaplicada: %s", recuento)
+    logger.info(
+        "supresión reaplicada: documentos %s, hilos %s",
+        recuento["memoria"]["documentos"],
+        recuento["hilos"]["hilos"],
+    )
     return recuento
 
 

@@ -42,7 +42,10 @@ class Asiento(SoloAnexar):
         verbose_name = _("asiento")
         verbose_name_plural = _("asientos")
         ordering = ["numero"]
-        indexes = [models.Index(fields=["tipo", "numero"], name="asiento_tipo")]
+        indexes = [
+            models.Index(fields=["tipo", "numero"], name="asiento_tipo"),
+            models.Index(fields=["resumen", "numero"], name="asiento_resumen", condition=~Q(resumen="")),
+        ]
 
     def __str__(self) -> str:
         return f"{self.numero} · {self.tipo}"

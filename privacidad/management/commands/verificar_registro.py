@@ -45,7 +45,7 @@ class Command(ComandoMemoria):
     def _contra(self, fichero: Path, hay: int) -> int | None:
         try:
             copia = exportacion.comprobar(fichero)
-            distinta = registro.primera_distinta(exportacion.leer(fichero))
+            distinta = exportacion.donde_se_separan(fichero, copia)
         except exportacion.ExportacionImposible as error:
             raise CommandError(str(error), returncode=Salida.USO) from None
         except exportacion.RegistroRoto as error:
