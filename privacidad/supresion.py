@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from privacidad import gestiones, menciones, registro, vallas
+from privacidad import copias, gestiones, menciones, registro, retenidos, vallas
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
 from privacidad.errores import RecuentoDistinto
@@ -66,15 +66,14 @@ def completar(solicitud: Solicitud, *, por: User | None) -> None:
 
 
 def _vigente(solicitud: Solicitud) -> Evidencia | None:
-    """The evidence of a partial request that still holds: in PostgreSQL there is what is held back and no more.
+    """The evidence of a partial request that still holds: in PostgreSQL there is what is held back and no
+    more.
 
     Then a run has nothing to do there, and leaves no step: it may be one of many that wait for somebody.
     """
     if solicitud.estado != Estado.PARCIAL:
         return None
-    sujeto = Sujeto.capturar(
-        solicitud.espacio, solicitud.sujeto_id, excluidos=_excluidos(solicitud), bloquear=True
-    )
+    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=_excluidos(solicitud))
     for d in _internos():
         retenidos = d.retenidos(sujeto)
         if any(n != retenidos.get(que, 0) for que, n in d.contar(sujeto).items()):
@@ -95,12 +94,14 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
     vallas.levantar(solicitud.espacio, solicitud.sujeto_id, hilos_retenidos=excluidos.get("hilos", ()))
     sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=excluidos, bloquear=True)
     solicitud.reservar(hilos=sorted({*solicitud.hilos_capturados(), *sujeto.hilos}))
+    copias.sellar(solicitud, sujeto)
     destinos = _internos()
     antes = {d.nombre: d.contar(sujeto) for d in destinos}
     borrados = {d.nombre: d.suprimir(sujeto) for d in destinos}
     despues = {d.nombre: d.verificar(sujeto) for d in destinos}
     for d in destinos:
         _comprobar(d, antes[d.nombre], borrados[d.nombre], despues[d.nombre], d.retenidos(sujeto))
+    retenidos.apartar(solicitud)
     testigo = _testigo()
     nada = not any(n for recuento in antes.values() for n in recuento.values())
     evidencia = Evidencia.objects.create(

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -85,7 +86,8 @@ def _pagina(request: Peticion, solicitud: Solicitud, enviado: RetenerForm | None
     ver = request.GET.get("ver", DOCUMENTOS)
     if ver not in (DOCUMENTOS, HILOS):
         raise Http404
-    todas = muestras.documentos(solicitud) if ver == DOCUMENTOS else muestras.hilos(solicitud)
+    # The two are shown by the same function: to the type checker a queryset of either.
+    todas: QuerySet[Any] = muestras.documentos(solicitud) if ver == DOCUMENTOS else muestras.hilos(solicitud)
     pagina = Paginator(todas, POR_PAGINA).get_page(request.GET.get("pagina"))
     retenidos = set(solicitud.exclusiones.activas().values_list("destino", "clave"))
     filas = [muestras.fila(objeto) for objeto in pagina]

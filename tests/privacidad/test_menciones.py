@@ -52,7 +52,7 @@ def claves(solicitud: Solicitud) -> set[tuple[str, str]]:
 
 
 def decidir(solicitud: Solicitud, clave: str, decision: str, por: Any, motivo: str = "Es de ella") -> None:
-    mencion = solicitud.menciones.filter(clave=clave).first()
+    mencion = solicitud.menciones.filter(clave=clave)[0]
     servicios.decidir_mencion(mencion=mencion, decision=decision, motivo=motivo, por=por)
 
 
