@@ -1,6 +1,7 @@
 """The checklist of ``doctor``: small functions, each with an id, what it found and what to do about it.
 
-They read catalogs and counts, never a document's content, and nothing they do changes anything.
+They read catalogs and counts; what a document says they only compare with the policy, and never show. Nothing
+they do changes anything.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from django.utils.translation import gettext as _
 from memoria import entorno
 from memoria.almacen import dimensiones, embeddings_configurados
 from memoria.conexion import BaseNoDisponible
+from memoria.danados import contar_danados
 from memoria.embeddings import ErrorEmbeddings
 from memoria.metricas import barridos_hechos
 from memoria.permisos import politicas_de_fila
@@ -375,6 +377,20 @@ def _documentos_fuera_de_politica(c: _Contexto) -> Hallazgo:
     )
 
 
+def _documentos_danados(c: _Contexto) -> Hallazgo:
+    danados, vistos = contar_danados(c.conexion)
+    return Hallazgo(
+        danados == 0,
+        _("Documentos vigentes sin la forma que pide la política: %(danados)s, de %(vistos)s mirados.")
+        % {"danados": danados, "vistos": vistos},
+        _(
+            "Alguien escribe sin pasar por memoria.almacen, o algo los estropeó. Los avisos salen como "
+            "«Dañado» en la lista de compras, donde se retiran; las preferencias, bórrelas: la persona las "
+            "volverá a decir."
+        ),
+    )
+
+
 def _hilos_sin_dueno(c: _Contexto) -> Hallazgo:
     n = c.valor(
         """
@@ -455,6 +471,7 @@ _COMPROBACIONES: dict[str, tuple[bool, Callable[[_Contexto], Hallazgo]]] = {
     "indice-aproximado": (True, _indice_aproximado),
     "embeddings": (False, _modelo_de_embeddings),
     "documentos-en-politica": (True, _documentos_fuera_de_politica),
+    "documentos-danados": (True, _documentos_danados),
     "hilos-con-dueno": (True, _hilos_sin_dueno),
     "caducados-sin-barrer": (True, _caducados_sin_barrer),
     "ultimo-barrido": (True, _ultimo_barrido),

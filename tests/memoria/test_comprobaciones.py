@@ -13,13 +13,19 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 from django.utils import timezone
+from psycopg.types.json import Jsonb
 
+from memoria import danados
 from memoria.almacen import embeddings_configurados
 from memoria.comprobaciones import comprobar
 from memoria.models import Ejecucion
+from memoria.politica import documento_preferencia
 from tests.memoria.procesos import gestionar
 
 DIMS = embeddings_configurados().dims
+IDIOMA = Jsonb(documento_preferencia("clientes", tipo="idioma", valor="francés", hilo="h1")[1])
+SECCION = Jsonb(documento_preferencia("empleados", tipo="seccion", valor="textil", hilo="h1")[1])
+AVISO = Jsonb({"texto": "Cierran en agosto", "fecha": "2026-03-01"})
 
 
 def rojas() -> set[str]:
@@ -134,8 +140,8 @@ def test_a_document_that_bypassed_the_policy_is_counted_and_not_shown(
 ) -> None:
     propietario.execute(
         "INSERT INTO langgraph.store (prefix, key, value, expires_at) "
-        " VALUES (%s, %s, '{}', now() + %s::interval)",
-        [prefijo, clave, caduca],
+        " VALUES (%s, %s, %s, now() + %s::interval)",
+        [prefijo, clave, IDIOMA, caduca],
     )
     malas = [c for c in comprobar() if not c.ok]
     assert [c.id for c in malas] == ["documentos-en-politica"]
@@ -144,17 +150,66 @@ def test_a_document_that_bypassed_the_policy_is_counted_and_not_shown(
 
 
 @pytest.mark.parametrize(
-    ("prefijo", "clave"),
-    [("clientes.C9", "pref-idioma"), ("empleados.E1", "pref-seccion"), ("proveedores.P1", "cualquiera")],
+    ("prefijo", "clave", "valor"),
+    [
+        ("clientes.C9", "pref-idioma", IDIOMA),
+        ("empleados.E1", "pref-seccion", SECCION),
+        ("proveedores.P1", "cualquiera", AVISO),
+    ],
 )
 def test_a_document_within_the_policy_is_not_counted(
-    propietario: psycopg.Connection, prefijo: str, clave: str
+    propietario: psycopg.Connection, prefijo: str, clave: str, valor: Jsonb
 ) -> None:
     propietario.execute(
-        "INSERT INTO langgraph.store (prefix, key, value, expires_at) VALUES (%s, %s, '{}', now() + '1 day')",
-        [prefijo, clave],
+        "INSERT INTO langgraph.store (prefix, key, value, expires_at) VALUES (%s, %s, %s, now() + '1 day')",
+        [prefijo, clave, valor],
     )
     assert rojas() == set()
+
+
+@pytest.mark.parametrize(
+    ("prefijo", "clave", "valor"),
+    [
+        ("proveedores.P201", "raro", {"texto": "CANARIO"}),
+        ("proveedores.P201", "raro", {"fecha": "2026-03-01"}),
+        ("proveedores.P201", "raro", {"texto": "CANARIO", "fecha": "2026-02-31"}),
+        ("proveedores.P201", "raro", {"texto": "CANARIO", "fecha": "2026-03-01", "nota": "x"}),
+        ("proveedores.P201", "raro", [{"texto": "CANARIO"}]),
+        ("proveedores.P201", "raro", None),
+        ("proveedores.P%32%30", "raro", {"texto": "CANARIO", "fecha": "2026-03-01"}),
+        ("clientes.P201", "pref-idioma", {"texto": "CANARIO"}),
+        ("empleados.P201", "pref-seccion", {}),
+    ],
+)
+def test_a_damaged_document_is_counted_and_not_shown(
+    propietario: psycopg.Connection, prefijo: str, clave: str, valor: Any
+) -> None:
+    poner = (
+        "INSERT INTO langgraph.store (prefix, key, value, expires_at) VALUES (%s, %s, %s, now() + '1 day')"
+    )
+    propietario.execute(poner, ["proveedores.P1", "sano", AVISO])
+    propietario.execute(poner, [prefijo, clave, Jsonb(valor)])
+    malas = [c for c in comprobar() if not c.ok]
+    assert [c.id for c in malas] == ["documentos-danados"]
+    assert "1, de 2 mirados" in malas[0].detalle
+    for dato in ("P201", "raro", "CANARIO"):
+        assert dato not in malas[0].detalle + malas[0].remedio
+
+
+def test_damaged_documents_are_looked_for_on_every_page_up_to_the_cap(
+    propietario: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propietario.execute(
+        """
+        INSERT INTO langgraph.store (prefix, key, value, expires_at)
+        SELECT 'proveedores.P' || n % 3, 'k' || n, '{}', now() + '1 day' FROM generate_series(1, 4500) AS n
+        """
+    )
+    [mala] = [c for c in comprobar() if not c.ok]
+    assert "4500, de 4500 mirados" in mala.detalle
+    monkeypatch.setattr(danados, "DOCUMENTOS_QUE_SE_MIRAN", 3_000)
+    [mala] = [c for c in comprobar() if not c.ok]
+    assert "3000, de 3000 mirados" in mala.detalle
 
 
 class TestBarrido:
