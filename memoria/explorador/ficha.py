@@ -11,6 +11,7 @@ from django.db.models import Count
 from django.utils import timezone
 
 from memoria import politica
+from memoria.agentes.herramientas import LIMITE_PREFERENCIAS
 from memoria.agentes.prompts import prompt_de
 from memoria.explorador.palabras import caduca_en, nombre_de_tipo
 from memoria.models import Checkpoint, Documento, Hilo
@@ -92,13 +93,15 @@ class Ficha:
             ]
         )
         documentos = [(d, DocumentoVisto.de(d, ahora)) for d in filas[:DOCUMENTOS_POR_FICHA]]
+        # As the agent reads them: in this same order, and no more of them.
+        leidos = [_valor(d) for d, visto in documentos if visto.lo_lee_el_agente][:LIMITE_PREFERENCIAS]
         hilos = _hilos(nombre, sujeto_id) if con_hilos else []
         return cls(
             documentos=[visto for _d, visto in documentos],
             hay_mas_documentos=len(filas) > DOCUMENTOS_POR_FICHA,
             hilos=hilos[:HILOS_POR_FICHA] if con_hilos else None,
             hay_mas_hilos=len(hilos) > HILOS_POR_FICHA,
-            prompt=prompt_de(nombre, [_valor(d) for d, visto in documentos if visto.lo_lee_el_agente]),
+            prompt=prompt_de(nombre, leidos),
         )
 
     @property

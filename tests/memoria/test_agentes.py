@@ -107,6 +107,16 @@ def test_lo_dicho_por_c9_no_esta_en_los_hilos_de_otro(memoria: Any, correr: Corr
     assert de_herramienta(mensajes).text == "[]"
 
 
+def test_lo_que_cuelga_del_sujeto_no_es_suyo(correr: Correr) -> None:
+    """LangGraph searches by prefix, and a store that is not ours lets anything be written below a subject."""
+    ajena = InMemoryStore()
+    ajena.put(("clientes", "C9", "notas"), "pref-horario", {"texto": "Parece exigente", "tipo": "horario"})
+    modelo = ModeloGuionizado([llama(llamada("preferencias")), LISTO])
+    mensajes = correr(crear_agente_cliente(modelo, almacen=ajena), C9)
+    assert json.loads(str(de_herramienta(mensajes).content)) == []
+    assert all("exigente" not in str(m.content) for recibido in modelo.recibidos for m in recibido)
+
+
 def test_un_empleado_no_es_el_cliente_del_mismo_identificador(memoria: Any, correr: Correr) -> None:
     correr(crear_agente_cliente(ModeloGuionizado([llama(RECORDAR_TARDE), LISTO]), almacen=memoria), C9)
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from memoria.agentes.herramientas import LIMITE_PREFERENCIAS, leer_preferencias
 from memoria.agentes.prompts import prompt_de
 from memoria.politica import documento_preferencia, espacio
 from tests.memoria.explorador_comun import crear_hilo, paginas
@@ -160,6 +161,17 @@ def test_paging_backwards_shows_the_same_pages(navegar: Callable[..., Client], m
     assert vuelta == ida[::-1]
 
 
+def test_from_a_page_reached_backwards_one_can_go_forwards_again(
+    navegar: Callable[..., Client], muchos: list[str]
+) -> None:
+    cliente = navegar("dpo")
+    ida = [sujetos(r) for r in paginas(cliente, "/memoria/clientes/", "next")]
+    for n in (1, 0):  # a page in the middle and the first one, which has nothing before it
+        [vuelta, *siguientes] = paginas(cliente, f"/memoria/clientes/?antes={ida[n + 1][0]}", "next")
+        assert sujetos(vuelta) == ida[n]
+        assert [sujetos(r) for r in siguientes] == ida[n + 1 :]
+
+
 def test_pages_count_nothing_and_skip_nothing(
     navegar: Callable[..., Client], muchos: list[str], conexion: Any
 ) -> None:
@@ -260,6 +272,26 @@ def test_the_prompt_is_the_agents_own(
 
     assert respuesta.context["ficha"].prompt == prompt_de("clientes", leidos)
     assert "tienda &lt;Sol&gt; &amp; ‹Luna›" in texto(respuesta)
+
+
+def test_the_prompt_has_no_more_documents_than_the_agent_reads(
+    navegar: Callable[..., Client], almacen: Any, propietario: psycopg.Connection
+) -> None:
+    """Somebody opened the closed list: the agent reads the ten latest in force, and so does the card."""
+    propietario.execute(
+        """
+        INSERT INTO langgraph.store (prefix, key, value, updated_at, expires_at)
+        SELECT 'clientes.C9', 'k' || n, jsonb_build_object('texto', 'Dicho ' || n || '.'),
+               now() - n * interval '1 minute',
+               now() + CASE WHEN n % 5 = 0 THEN interval '-1 hour' ELSE interval '10 days' END
+        FROM generate_series(1, 30) AS n
+        """
+    )
+    prompt = navegar("dpo").get("/memoria/ficha/clientes/C9/").context["ficha"].prompt
+    leidos = [i.value for i in leer_preferencias(almacen, espacio("clientes", "C9"))]
+    assert len(leidos) == LIMITE_PREFERENCIAS
+    assert prompt == prompt_de("clientes", leidos)
+    assert prompt.count("Dicho") == LIMITE_PREFERENCIAS
 
 
 def test_a_subject_without_anything_has_an_empty_card(navegar: Callable[..., Client]) -> None:
