@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -100,6 +101,20 @@ class ComandoMemoria(BaseCommand):
             parser.add_argument("--batch-size", type=positivo, default=5000, help=_("filas por lote"))
             parser.add_argument("--max-seconds", type=positivo, help=_("no empieza lotes pasado este tiempo"))
         self.opciones(parser)
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Django's; but what is wrong in the command line is said as JSON too when JSON was asked for."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        negarse = parser.error
+
+        def error(mensaje: str) -> Any:
+            # The options are not parsed, and will not be: all there is to look at is the line itself.
+            if parser.called_from_command_line and "--json" in sys.argv:
+                self._json({"error": mensaje, "salida": Salida.USO})
+            return negarse(mensaje)
+
+        parser.error = error  # type: ignore[method-assign, assignment]  # Django names the class of its parsers itself
+        return parser
 
     def handle(self, *args: Any, **opciones: Any) -> None:
         plazo = Plazo(opciones.get("max_seconds"))

@@ -215,7 +215,7 @@ class TestPlazo:
 
     @pytest.mark.parametrize("texto", ["0", "-1", "1.5", "muchos", ""])
     def test_a_size_that_is_not_a_whole_positive_number_is_refused(self, texto: str) -> None:
-        with pytest.raises(argparse.ArgumentTypeError, match="entero mayor que cero"):
+        with pytest.raises(argparse.ArgumentTypeError, match="entero entre 1 y"):
             positivo(texto)
 
     def test_a_size_is_a_number(self) -> None:
@@ -240,7 +240,25 @@ class TestProcesos:
     def test_2_usage(self) -> None:
         p = gestionar("barrer", "--batch-size", "0")
         assert (p.codigo, p.salida) == (2, "")
-        assert "entero mayor que cero" in p.errores
+        assert "entero entre 1 y" in p.errores
+
+    @pytest.mark.parametrize(
+        "linea",
+        [("barrer", "--json", "--batch-size", "0"), ("barrer", "--nada", "--json"), ("demo", "--json", "x")],
+    )
+    def test_2_usage_as_json_too(self, linea: tuple[str, ...]) -> None:
+        p = gestionar(*linea)
+        assert p.codigo == 2
+        assert p.json["salida"] == 2
+        assert p.json["error"] in p.errores
+        assert "usage:" in p.errores
+
+    @pytest.mark.parametrize("puerto", ["70000", "0", "-1", "http"])
+    def test_2_a_port_that_cannot_be(self, puerto: str) -> None:
+        p = gestionar("demo", "--json", f"--port={puerto}")
+        assert p.codigo == 2
+        assert "no es un puerto válido" in p.json["error"]
+        assert "no está libre" not in p.errores
 
     def test_3_partial_sigterm_lets_the_batch_finish(
         self, bd: str, borrado_lento: psycopg.Connection

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from memoria import grupos, servidor
 from memoria.almacen import abrir_almacen, embeddings_configurados
-from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida, positivo
+from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
 from memoria.hilos import abrir_checkpointer
 from memoria.models import Documento, Ejecucion, Hilo
 from memoria.muestra import conversaciones, formularios
@@ -26,6 +27,8 @@ from memoria.preparacion import preparar
 
 #: One person per group, a second data protection officer for the four eyes, and an administrator.
 PERSONAS = (*((grupo, grupo) for grupo in grupos.GRUPOS), ("dpo2", "dpo"), ("admin", None))
+
+PUERTO_MAXIMO = 65_535
 
 
 class Command(ComandoMemoria):
@@ -36,7 +39,7 @@ class Command(ComandoMemoria):
     antes_de_preparar = True
 
     def opciones(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", type=positivo, default=8000, help=_("puerto en el que servir"))
+        parser.add_argument("--port", type=_puerto, default=8000, help=_("puerto en el que servir"))
         parser.add_argument(
             "--no-server", action="store_true", help=_("prepara y llena, y termina sin servir")
         )
@@ -115,12 +118,26 @@ def servir(puerto: int) -> None:
             raise CommandError(_("gunicorn ha terminado con un error."), returncode=Salida.FALLO)
 
 
+def _puerto(texto: str) -> int:
+    """An argparse type: a port that can be listened on."""
+    try:
+        puerto = int(texto)
+    except ValueError:
+        puerto = 0
+    if not 1 <= puerto <= PUERTO_MAXIMO:
+        raise argparse.ArgumentTypeError(
+            _("no es un puerto válido: debe ser un número entero entre 1 y %(maximo)s")
+            % {"maximo": PUERTO_MAXIMO}
+        )
+    return puerto
+
+
 def _comprobar_puerto(puerto: int) -> None:
     with socket.socket() as prueba:
         prueba.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             prueba.bind(("127.0.0.1", puerto))
-        except (OSError, OverflowError):
+        except OSError:
             raise CommandError(
                 _("El puerto %(puerto)s no está libre: elija otro con --port.") % {"puerto": puerto},
                 returncode=Salida.USO,
