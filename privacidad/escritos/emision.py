@@ -1,4 +1,8 @@
-"""Issuing a document: its number, its data, its bytes, once. Called by the services, in their transaction."""
+"""Issuing a document: its number, its data, its bytes, once. Called by the services, in their transaction.
+
+Numbers are given under the register's own lock: who issues also registers, and with one lock no two wait for each
+other.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ def emitir(solicitud: Solicitud, tipo: Escrito.Tipo) -> Escrito:
     The step it tells must have been written. What closes an erasure is :func:`emitir_al_llegar`.
     """
     with transaction.atomic():
-        _turno()
+        registro.bloquear()
         emitido = solicitud.escritos.filter(tipo=tipo, evidencia=None).first()
         return emitido or _emitir(solicitud, tipo, [])
 
@@ -50,7 +54,7 @@ def _emitir_resultado(solicitud: Solicitud) -> Escrito:
     It covers the evidence that no earlier document of the request covers.
     """
     with transaction.atomic():
-        _turno()
+        registro.bloquear()
         evidencias = contenido.pendientes_de_escrito(solicitud)
         borro = contenido.borro(solicitud, evidencias)
         return _emitir(solicitud, Escrito.Tipo.CERTIFICADO if borro else Escrito.Tipo.SIN_DATOS, evidencias)
@@ -85,15 +89,6 @@ def _emitir(solicitud: Solicitud, tipo: Escrito.Tipo, evidencias: list[Evidencia
     )
     logger.info("%s %s emitido", solicitud.referencia, numero)
     return escrito
-
-
-def _turno() -> None:
-    """Wait for our turn in the numbering, until the end of the transaction.
-
-    It is the register's own lock: who issues also registers, and with one lock no two wait for each other.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('privacidad:registro', 0))")
 
 
 def _siguiente_numero(tipo: Escrito.Tipo, anio: int) -> str:

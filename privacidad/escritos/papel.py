@@ -11,6 +11,9 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.conf import settings
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 from fpdf.fonts import FontFace
@@ -21,7 +24,8 @@ _NEGRO = 0
 
 
 class Papel(FPDF):
-    """One document. ``momento`` and ``identidad`` (32 hexadecimal digits) make its bytes repeatable."""
+    """One document, in the language in force. ``momento`` and ``identidad`` (32 hexadecimal digits) make its
+    bytes repeatable."""
 
     def __init__(
         self, *, titulo: str, numero: str, responsable: str, momento: datetime, identidad: str
@@ -34,7 +38,7 @@ class Papel(FPDF):
         self._sustituidos = False
         self.set_margins(20, 20, 20)
         self.set_auto_page_break(True, margin=22)
-        self.set_lang("es-ES")
+        self.set_lang(get_language() or settings.LANGUAGE_CODE)
         self.set_title(f"{titulo} {self._numero}")
         self.set_author(self._cabecera)
         self.set_producer("Memoria")
@@ -56,7 +60,8 @@ class Papel(FPDF):
         self._raya(0)
         self.set_font("Helvetica", size=8)
         self.cell(85, 6, self._numero)
-        self.cell(0, 6, f"página {self.page_no()} de {{nb}}", align="R")
+        pagina = _("página %(numero)s de %(total)s") % {"numero": self.page_no(), "total": "{nb}"}
+        self.cell(0, 6, imprimible(pagina), align="R")
 
     def file_id(self) -> str:
         return f"<{self._identidad}><{self._identidad}>"
@@ -125,7 +130,9 @@ class Papel(FPDF):
         """The finished document."""
         if self._sustituidos:
             self._linea(
-                "Los caracteres que este documento no puede imprimir aparecen con su código Unicode: [U+…].",
+                _(
+                    "Los caracteres que este documento no puede imprimir aparecen con su código Unicode: [U+…]."
+                ),
                 "",
                 8,
                 4,

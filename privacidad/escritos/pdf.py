@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from privacidad.escritos.datos import Datos, huella
+from django.utils import translation
+
+from privacidad.escritos.datos import IDIOMA, Datos, huella
 from privacidad.escritos.papel import Papel
 from privacidad.models import Escrito
 
@@ -24,17 +26,18 @@ TITULOS: Mapping[str, str] = {
 
 def componer(datos: Datos) -> bytes:
     """The PDF of a document. Never raises for what a text holds: see :mod:`privacidad.escritos.papel`."""
-    papel = Papel(
-        titulo=TITULOS[datos["tipo"]],
-        numero=datos["numero"],
-        responsable=datos["responsable"],
-        momento=datetime.fromisoformat(datos["emitido"]),
-        identidad=huella(datos),
-    )
-    _encabezar(papel, datos)
-    _CUERPOS[datos["tipo"]](papel, datos)
-    _comprobar(papel, datos)
-    return papel.bytes()
+    with translation.override(IDIOMA):
+        papel = Papel(
+            titulo=TITULOS[datos["tipo"]],
+            numero=datos["numero"],
+            responsable=datos["responsable"],
+            momento=datetime.fromisoformat(datos["emitido"]),
+            identidad=huella(datos),
+        )
+        _encabezar(papel, datos)
+        _CUERPOS[datos["tipo"]](papel, datos)
+        _comprobar(papel, datos)
+        return papel.bytes()
 
 
 def _encabezar(papel: Papel, datos: Datos) -> None:
