@@ -1,7 +1,7 @@
 """Issuing a document: its number, its data, its bytes, once. Called by the services, in their transaction.
 
-Numbers are given under the register's own lock: who issues also registers, and with one lock no two wait for each
-other.
+Numbers are given under the register's own lock: who issues also registers, and with one lock no two wait for
+each other.
 """
 
 from __future__ import annotations

@@ -130,9 +130,7 @@ class Papel(FPDF):
         """The finished document."""
         if self._sustituidos:
             self._linea(
-                _(
-                    "Los caracteres que este documento no puede imprimir aparecen con su código Unicode: [U+…]."
-                ),
+                _("Los caracteres que no se pueden imprimir figuran por su código: [U+…]."),
                 "",
                 8,
                 4,
