@@ -20,12 +20,27 @@ from privacidad.models import Asiento
 POR_PAGINA = 50
 #: What is not the state of a request; what is not here either is shown by its bare name.
 TIPOS = {
+    "acceso": gettext_lazy("Expediente de acceso producido"),
     "ampliada": gettext_lazy("Plazo ampliado"),
+    "copia_abierta": gettext_lazy("Copia bloqueada abierta"),
+    "copia_decidida": gettext_lazy("Copia bloqueada decidida"),
+    "copia_destruida": gettext_lazy("Copia bloqueada destruida"),
+    "copia_sellada": gettext_lazy("Copia bloqueada guardada"),
+    "dato_borrado": gettext_lazy("Dato borrado en la ficha"),
+    "escrito_descargado": gettext_lazy("Escrito descargado"),
+    "escrito_emitido": gettext_lazy("Escrito emitido"),
     "exclusion": gettext_lazy("Dato retenido"),
     "exclusion_liberada": gettext_lazy("Dato soltado"),
+    "expediente_descargado": gettext_lazy("Expediente de acceso descargado"),
+    "expediente_destruido": gettext_lazy("Expediente de acceso destruido"),
     "gestion": gettext_lazy("Destino externo"),
+    "hallazgo": gettext_lazy("Datos encontrados otra vez"),
+    "limitacion": gettext_lazy("Dato limitado"),
+    "limitacion_levantada": gettext_lazy("Limitación levantada"),
     "mencion": gettext_lazy("Mención decidida"),
     "reaplicada": gettext_lazy("Supresión reaplicada"),
+    "recordatorio": gettext_lazy("Recordatorio enviado"),
+    "rectificacion": gettext_lazy("Dato rectificado"),
     "supresion": gettext_lazy("Datos borrados"),
 }
 
@@ -43,7 +58,10 @@ def asientos(request: HttpRequest) -> HttpResponse:
             "title": _("Registro"),
             "verificacion": como_fue(),
             "pagina": pagina,
-            "filas": [{"asiento": a, "que": nombre_del_tipo(a.tipo)} for a in pagina.asientos],
+            "filas": [
+                {"asiento": a, "que": nombre_del_tipo(a.tipo), "datos": _en_texto(a.datos)}
+                for a in pagina.asientos
+            ],
         },
     )
 
@@ -62,7 +80,8 @@ def como_fue() -> ComoFue:
     if ejecucion is None:
         return ComoFue(_("Todavía no se ha verificado"), "aviso", None)
     if ejecucion.codigo != Salida.HECHO:
-        return ComoFue(rota_en(ejecucion.recuento["primera_rota"]), "mal", ejecucion.inicio)
+        rota = ejecucion.recuento["primera_rota"]
+        return ComoFue(_("Roto en el asiento %(numero)s") % {"numero": rota}, "mal", ejecucion.inicio)
     return ComoFue(
         _("Entero: asientos comprobados, %(n)s") % {"n": ejecucion.recuento["entradas"]},
         "bien",
@@ -70,15 +89,15 @@ def como_fue() -> ComoFue:
     )
 
 
-def rota_en(numero: int) -> str:
-    return _("Roto: el asiento %(numero)s falta o no es el que se escribió") % {"numero": numero}
-
-
 def nombre_del_tipo(tipo: str) -> str:
     """What an entry says, in words."""
     if tipo in Estado.values:
         return str(Estado(tipo).label)
     return str(TIPOS.get(tipo, tipo))
+
+
+def _en_texto(datos: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(n, v if isinstance(v, str) else registro.canonico(v)) for n, v in sorted(datos.items())]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -499,6 +500,24 @@ def test_las_paginas_van_de_cincuenta_en_cincuenta_por_el_numero(
     assert 'rel="next"' not in texto(cliente.get(f"{PAGINA}?antes=21"))
     for rara in ("antes=x", "antes=-1", "antes=99999999999999999999", "despues=%00"):
         assert "R-120" in texto(cliente.get(f"{PAGINA}?{rara}"))
+
+
+def test_todo_lo_que_se_anota_tiene_nombre_en_la_pagina() -> None:
+    from privacidad.vistas.registro import TIPOS
+
+    codigo = "".join(f.read_text() for f in Path("privacidad").rglob("*.py"))
+    anotados = set(re.findall(r'anotar\(\s*tipo="(\w+)"', codigo))
+    assert "supresion" in anotados
+    assert not anotados - set(TIPOS) - set(Estado.values)
+
+
+def test_el_detalle_se_lee_sin_ser_programador(bd: str, navegar: Callable[..., Any]) -> None:
+    registro.anotar(tipo="gestion", datos={"destino": "langfuse", "antes": {"trazas": 2}, "nada": None})
+    pagina = texto(navegar("dpo").get(PAGINA))
+    assert "Destino externo" in pagina
+    assert "langfuse" in pagina
+    assert "{&quot;trazas&quot;:2}" in pagina
+    assert "None" not in pagina
 
 
 def test_la_administracion_lo_enseña_y_no_deja_tocarlo(diez: None, navegar: Callable[..., Any]) -> None:
