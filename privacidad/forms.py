@@ -75,7 +75,7 @@ class RecibirForm(forms.Form):
     nombre = _DatoField(
         _("Nombre y apellidos"),
         Clase.NOMBRE,
-        _("Se buscan en lo que se guarda de otras personas, junto con los otros tres datos, y nada más."),
+        _("Se busca con tildes y sin ellas, y con los apellidos antes o después."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -138,7 +138,10 @@ class DecidirForm(_TextoForm):
     etiqueta = _("Por qué")
     decision = forms.ChoiceField(
         label=_("Qué se hace con este dato"),
-        choices=[(d.value, d.label) for d in (Mencion.Decision.BORRAR, Mencion.Decision.CONSERVAR)],
+        choices=[
+            (Mencion.Decision.BORRAR.value, _("Borrarlo con los de esta persona")),
+            (Mencion.Decision.CONSERVAR.value, _("Conservarlo")),
+        ],
         widget=forms.RadioSelect,
     )
 
