@@ -1,0 +1,555 @@
+"""Fences: what was erased is not written again, whoever writes; and nobody else notices."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.store.base import PutOp
+
+from memoria import politica
+from memoria.agentes import ContextoCliente, configuracion, crear_agente_cliente
+from memoria.agentes.modelo import ModeloGuionizado
+from memoria.hilos import HiloSuprimido
+from memoria.models import Documento, Hilo
+from memoria.politica import PoliticaIncumplida
+from memoria.vallas import CODIGO_HILO, CODIGO_SUJETO, SujetoSuprimido
+from privacidad import servicios, vallas
+from privacidad.errores import EscriturasEnCurso
+from privacidad.estados import Estado
+from tests.memoria.procesos import ejecutar as ejecutar_proceso
+
+NUEVO_DOCUMENTO = "INSERT INTO langgraph.store (prefix, key, value) VALUES (%s, 'x', '{}')"
+NUEVO_HILO = "INSERT INTO hilos (thread_id, espacio, sujeto_id) VALUES (%s, 'clientes', %s)"
+
+
+@pytest.fixture
+def borrado(
+    preferencia: Callable[..., None], conversacion: Callable[..., None], hasta: Callable[..., Any]
+) -> Any:
+    """The completed request of customer C1, who had a preference and the thread ``h-C1-a``."""
+    preferencia("C1")
+    conversacion("C1", "h-C1-a")
+    return hasta(Estado.COMPLETADA)
+
+
+# -- who is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rol", ["memoria_agentes", "postgres"])
+def test_nadie_escribe_del_sujeto_en_el_almacen(
+    rol: str, borrado: Any, como: Callable[[str], psycopg.Connection]
+) -> None:
+    for prefijo in ("clientes.C1", "clientes.C1.notas"):
+        with pytest.raises(psycopg.DatabaseError, match="se acaban de suprimir") as error:
+            como(rol).execute(NUEVO_DOCUMENTO, [prefijo])
+        assert error.value.diag.sqlstate == CODIGO_SUJETO
+        assert "C1" not in str(error.value)
+    assert not Documento.objects.exists()
+
+
+@pytest.mark.parametrize("rol", ["memoria_agentes", "memoria_web", "postgres"])
+def test_nadie_abre_un_hilo_suyo_ni_de_otro_con_el_identificador_suprimido(
+    rol: str, borrado: Any, como: Callable[[str], psycopg.Connection]
+) -> None:
+    conexion = como(rol)
+    for hilo, sujeto, codigo in (
+        ("nuevo", "C1", CODIGO_SUJETO),
+        ("h-C1-a", "C1", CODIGO_HILO),
+        ("h-C1-a", "C10", CODIGO_HILO),
+    ):
+        with pytest.raises(psycopg.DatabaseError) as error:
+            conexion.execute(NUEVO_HILO, [hilo, sujeto])
+        assert error.value.diag.sqlstate == codigo
+    assert not Hilo.objects.exists()
+
+
+def test_un_documento_o_un_hilo_de_otro_no_se_le_cambian_a_nombre_del_sujeto(
+    borrado: Any, preferencia: Callable[..., None], conversacion: Callable[..., None], propietario: Any
+) -> None:
+    preferencia("C2")
+    conversacion("C2", "h2")
+    for cambio, codigo in (
+        ("UPDATE langgraph.store SET prefix = 'clientes.C1'", CODIGO_SUJETO),
+        ("UPDATE hilos SET sujeto_id = 'C1'", CODIGO_SUJETO),
+    ):
+        with pytest.raises(psycopg.DatabaseError) as error:
+            propietario.execute(cambio)
+        assert error.value.diag.sqlstate == codigo
+
+
+def test_un_aviso_de_un_proveedor_suprimido_lo_rechaza_tambien_a_la_web(
+    hasta: Callable[..., Any], almacen_compras: Any
+) -> None:
+    aviso = {"texto": "Cierra en agosto", "fecha": "2026-11-29"}
+    almacen_compras.put(("proveedores", "P1"), "a", aviso)
+    hasta(Estado.COMPLETADA, "P1", espacio="proveedores")
+    with pytest.raises(SujetoSuprimido):
+        almacen_compras.put(("proveedores", "P1"), "a", aviso)
+    almacen_compras.put(("proveedores", "P10"), "a", aviso)
+    assert [d.prefix for d in Documento.objects.all()] == ["proveedores.P10"]
+
+
+@pytest.mark.parametrize("sujeto", ["C1", "C.1", "C%1", "C%2E1", "ñandú 1", "ana+1@x.es", "tab\tulado"])
+def test_el_sujeto_se_reconoce_por_los_dos_caminos_y_los_parecidos_no(
+    sujeto: str, propietario: Any, persona: Callable[..., Any]
+) -> None:
+    otros = {"C1", "C10", "C", "c1", "C.1", "C%1", "C%2E1", "C%251", "tab\tulado", "tab%09ulado"} - {sujeto}
+    levantada(sujeto)
+    for cual in (sujeto, *sorted(otros)):
+        documento, hilo = (
+            intento(propietario, NUEVO_DOCUMENTO, [politica.prefijo("clientes", cual)]),
+            intento(propietario, NUEVO_HILO, [f"h-{cual}", cual]),
+        )
+        assert (documento, hilo) == ((CODIGO_SUJETO,) * 2 if cual == sujeto else ("", "")), cual
+
+
+def test_tampoco_con_otro_aislamiento(borrado: Any, como: Callable[[str], psycopg.Connection]) -> None:
+    # Its snapshot is older than the wait, and in it there is no fence.
+    for nivel in ("REPEATABLE READ", "SERIALIZABLE"):
+        agente = como("memoria_agentes")
+        agente.execute(f"BEGIN ISOLATION LEVEL {nivel}")
+        with pytest.raises(psycopg.DatabaseError, match="READ COMMITTED"):
+            agente.execute(NUEVO_DOCUMENTO, ["clientes.C1"])
+
+
+# -- what the agent library makes of it ----------------------------------------------------------------
+
+
+def test_el_almacen_y_los_hilos_dan_un_error_con_nombre(
+    borrado: Any, preferencia: Callable[..., None], conversacion: Callable[..., None]
+) -> None:
+    with pytest.raises(SujetoSuprimido, match="se acaban de suprimir"):
+        preferencia("C1")
+    with pytest.raises(SujetoSuprimido):
+        conversacion("C1", "h-C1-nuevo")
+    with pytest.raises(HiloSuprimido, match="no vuelve"):  # E1, lg#7206
+        conversacion("C1", "h-C1-a")
+    with pytest.raises(HiloSuprimido):
+        conversacion("C2", "h-C1-a")
+    assert issubclass(SujetoSuprimido, PoliticaIncumplida)  # what a tool turns into a sentence for the model
+
+
+def test_en_un_lote_de_varios_llamantes_los_demas_se_escriben(borrado: Any, almacen: Any) -> None:
+    import asyncio
+
+    clave, documento = politica.documento_preferencia("clientes", tipo="idioma", valor="euskera", hilo="h")
+    lote = [PutOp(("clientes", c), clave, documento) for c in ("C2", "C1", "C3")]
+    with pytest.raises(SujetoSuprimido):
+        asyncio.run(almacen.abatch(lote))
+    assert sorted(d.prefix for d in Documento.objects.all()) == ["clientes.C2", "clientes.C3"]
+
+
+def test_un_agente_a_mitad_de_un_turno_oye_la_frase_y_sigue(
+    preferencia: Callable[..., None], hasta: Callable[..., Any], almacen: Any
+) -> None:
+    """Without a checkpointer: the turn goes on and answers; the model is told that nothing was kept."""
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+
+    def decide(mensajes: list[Any]) -> AIMessage:
+        servicios.ejecutar(solicitud=solicitud)  # the erasure falls while the model thinks
+        llamada = {"name": "recordar_preferencia", "args": {"tipo": "idioma", "valor": "gallego"}, "id": "1"}
+        return AIMessage("", tool_calls=[llamada])
+
+    modelo = ModeloGuionizado([decide, AIMessage("De acuerdo.")])
+    agente = crear_agente_cliente(modelo, almacen=almacen)
+    contexto = ContextoCliente(cliente_id="C1", tienda="T1")
+    final = agente.invoke(
+        {"messages": [("user", "Háblame en gallego")]},
+        context=contexto,
+        config=configuracion(contexto, "h-C1-a"),
+    )["messages"]
+    assert final[-1].content == "De acuerdo."
+    (herramienta,) = (m for m in final if isinstance(m, ToolMessage))
+    assert "se acaban de suprimir" in herramienta.content
+    assert not Documento.objects.exists()
+
+
+def test_un_agente_con_hilo_se_detiene_con_un_error_con_nombre(
+    conversacion: Callable[..., None], hasta: Callable[..., Any], almacen: Any, hilos: Any
+) -> None:
+    conversacion("C1", "h-C1-a")
+    solicitud = hasta(Estado.APROBADA)
+
+    def responde(mensajes: list[Any]) -> AIMessage:
+        servicios.ejecutar(solicitud=solicitud)
+        return AIMessage("Hola.")
+
+    agente = crear_agente_cliente(ModeloGuionizado([responde]), almacen=almacen, checkpointer=hilos)
+    contexto = ContextoCliente(cliente_id="C1", tienda="T1")
+    with pytest.raises((HiloSuprimido, SujetoSuprimido)):
+        agente.invoke(
+            {"messages": [("user", "hola")]}, context=contexto, config=configuracion(contexto, "h-C1-b")
+        )
+    assert not Hilo.objects.exists()
+
+
+def test_lo_borrado_no_se_lee_tampoco_desde_otro_proceso(borrado: Any, almacen: Any) -> None:
+    """M18: no warm cache, here or elsewhere, serves what was erased."""
+    assert almacen.search(("clientes", "C1")) == []
+    proceso = ejecutar_proceso(
+        "import json\n"
+        "from memoria.almacen import abrir_almacen\n"
+        "from memoria.hilos import abrir_checkpointer\n"
+        "from memoria.agentes import ContextoCliente, configuracion\n"
+        "with abrir_almacen() as a, abrir_checkpointer() as h:\n"
+        "    config = configuracion(ContextoCliente(cliente_id='C1', tienda='T1'), 'h-C1-a')\n"
+        "    print(json.dumps([len(a.search(('clientes', 'C1'))), h.get_tuple(config) is not None]))\n"
+    )
+    assert proceso.json == [0, False] if proceso.codigo == 0 else proceso.errores
+
+
+# -- who is not -----------------------------------------------------------------------------------------
+
+
+def test_los_demas_no_lo_notan(
+    borrado: Any, preferencia: Callable[..., None], conversacion: Callable[..., None]
+) -> None:
+    for n, cliente in enumerate(("C10", "C", "c1", "C_1", "C1X")):
+        preferencia(cliente)
+        conversacion(cliente, f"h{n}")
+    assert Documento.objects.count() == Hilo.objects.count() == 5
+
+
+def test_quien_vuelve_despues_es_una_ficha_nueva(
+    borrado: Any,
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    pasa_la_valla: Callable[[], None],
+) -> None:
+    pasa_la_valla()
+    preferencia("C1")
+    conversacion("C1", "h-C1-b")
+    with pytest.raises(HiloSuprimido):  # a thread, never
+        conversacion("C1", "h-C1-a")
+    assert Documento.objects.count() == Hilo.objects.count() == 1
+
+
+def test_la_valla_dura_lo_que_dice_el_ajuste(propietario: Any, settings: Any) -> None:
+    settings.VALLA_MINUTOS = 7
+    levantada("C1")
+    (quedan,) = propietario.execute("SELECT hasta - clock_timestamp() FROM vallas.vallas").fetchone()
+    assert 6.9 * 60 < quedan.total_seconds() <= 7 * 60
+
+
+def test_el_barrido_retira_las_caducadas_y_deja_las_de_los_hilos(
+    borrado: Any, propietario: Any, pasa_la_valla: Callable[[], None]
+) -> None:
+    cuantas = "SELECT count(*), count(*) FILTER (WHERE hasta = 'infinity') FROM vallas.vallas"
+    propietario.execute("SELECT * FROM langgraph.barrer_lote(10)")
+    assert propietario.execute(cuantas).fetchone() == (2, 1)
+    pasa_la_valla()
+    propietario.execute("SELECT * FROM langgraph.barrer_lote(10, true)")  # a dry run retires nothing
+    assert propietario.execute(cuantas).fetchone() == (2, 1)
+    propietario.execute("SELECT * FROM langgraph.barrer_lote(10)")
+    assert propietario.execute(cuantas).fetchone() == (1, 1)
+
+
+def test_un_hilo_retenido_no_tiene_valla(
+    conversacion: Callable[..., None], hasta: Callable[..., Any], dpo: Any, propietario: Any
+) -> None:
+    conversacion("C1", "h-C1-a")
+    conversacion("C1", "h-C1-b")
+    solicitud = hasta(Estado.APROBADA)
+    servicios.excluir(solicitud=solicitud, destino="hilos", clave="h-C1-a", motivo="reclamacion", por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert list(Hilo.objects.values_list("thread_id", flat=True)) == ["h-C1-a"]
+    (hilos,) = propietario.execute("SELECT count(*) FROM vallas.vallas WHERE hasta = 'infinity'").fetchone()
+    assert hilos == 1
+
+
+# -- writes in flight -------------------------------------------------------------------------------------
+
+
+def test_una_escritura_en_vuelo_se_espera_y_se_borra(
+    como: Callable[[str], psycopg.Connection],
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    propietario: Any,
+) -> None:
+    """Committed before the count: it is counted and erased. The snapshot of the put is older than the fence."""
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    agente = como("memoria_agentes")
+    agente.execute("BEGIN")
+    agente.execute(NUEVO_DOCUMENTO, ["clientes.C1"])
+    agente.execute(NUEVO_HILO, ["h-C1-z", "C1"])
+    with en_otro_hilo(lambda: servicios.ejecutar(solicitud=solicitud)) as supresion:
+        esperar_a_que_espere(propietario, "%vallas.levantar%")
+        agente.execute("COMMIT")
+    evidencia = supresion.resultado()
+    assert evidencia.destinos["memoria"]["borrados"]["documentos"] == 2
+    assert evidencia.destinos["hilos"]["borrados"]["hilos"] == 1
+    assert not Documento.objects.exists()
+    assert not Hilo.objects.exists()
+
+
+@pytest.mark.parametrize("sentencia", ["documento", "hilo nuevo", "hilo suyo", "hilo suyo de otro"])
+def test_una_escritura_que_llega_durante_la_supresion_espera_y_se_rechaza(
+    sentencia: str,
+    como: Callable[[str], psycopg.Connection],
+    hasta: Callable[..., Any],
+    conversacion: Callable[..., None],
+    propietario: Any,
+) -> None:
+    conversacion("C1", "h-C1-a")
+    solicitud = hasta(Estado.APROBADA)
+    consulta, parametros, codigo = {
+        "documento": (NUEVO_DOCUMENTO, ["clientes.C1"], CODIGO_SUJETO),
+        "hilo nuevo": (NUEVO_HILO, ["h-C1-b", "C1"], CODIGO_SUJETO),
+        # The upsert of the registry waits inside INSERT … ON CONFLICT for the row that is being deleted.
+        "hilo suyo": (NUEVO_HILO + SI_ESTA, ["h-C1-a", "C1"], CODIGO_HILO),
+        "hilo suyo de otro": (NUEVO_HILO + SI_ESTA, ["h-C1-a", "C10"], CODIGO_HILO),
+    }[sentencia]
+    agente = como("memoria_agentes")
+    with retenida(solicitud, propietario) as supresion:
+        with en_otro_hilo(lambda: intento(agente, consulta, parametros)) as escritura:
+            esperar_a_que_espere(propietario, "INSERT INTO%")
+            supresion.soltar()
+        assert escritura.resultado() == codigo
+    assert supresion.resultado().destinos["hilos"]["borrados"]["hilos"] == 1
+    assert not Documento.objects.exists()
+    assert not Hilo.objects.exists()
+
+
+def test_un_punto_de_control_que_llega_durante_la_supresion_se_rechaza(
+    hasta: Callable[..., Any], conversacion: Callable[..., None], como: Any, propietario: Any
+) -> None:
+    """The foreign key waits for the registry's row and finds it gone: what a trigger would have said."""
+    conversacion("C1", "h-C1-a")
+    solicitud = hasta(Estado.APROBADA)
+    agente = como("memoria_agentes")
+    with retenida(solicitud, propietario) as supresion:
+        punto = (
+            "INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (%s, %s, '{}')"
+        )
+        with en_otro_hilo(lambda: intento(agente, punto, ["h-C1-a", "9"])) as escritura:
+            esperar_a_que_espere(propietario, "INSERT INTO langgraph.checkpoints%")
+            supresion.soltar()
+        assert escritura.resultado() == "23503"  # foreign_key_violation
+    (quedan,) = propietario.execute("SELECT count(*) FROM langgraph.checkpoints").fetchone()
+    assert quedan == 0
+
+
+def test_mientras_se_suprime_a_uno_los_demas_escriben_sin_esperar(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    propietario: Any,
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    with retenida(solicitud, propietario) as supresion:
+        preferencia("C10")
+        conversacion("C10", "h10")
+        assert supresion.en_marcha()  # all of it was written while the erasure held its locks
+        supresion.soltar()
+    supresion.resultado()
+    assert [d.prefix for d in Documento.objects.all()] == ["clientes.C10"]
+
+
+def test_una_carga_grande_no_agota_los_cerrojos_y_una_supresion_la_espera(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    como: Callable[[str], psycopg.Connection],
+    propietario: Any,
+) -> None:
+    """More rows than the lock table has room for, in one transaction, with the subject's among them."""
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    carga = como("postgres")
+    carga.execute("BEGIN")
+    carga.execute(
+        "INSERT INTO langgraph.store (prefix, key, value)"
+        " SELECT 'clientes.X' || n, 'k', '{}' FROM generate_series(1, 20000) n"
+    )
+    carga.execute(NUEVO_DOCUMENTO, ["clientes.C1"])
+    with en_otro_hilo(lambda: servicios.ejecutar(solicitud=solicitud)) as supresion:
+        esperar_a_que_espere(propietario, "%vallas.levantar%")
+        carga.execute("COMMIT")
+    assert supresion.resultado().destinos["memoria"]["borrados"]["documentos"] == 2
+    assert Documento.objects.count() == 20_000
+
+
+def test_si_alguien_no_termina_de_escribir_se_dice_y_no_se_borra_nada(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], como: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    agente = como("memoria_agentes")
+    agente.execute("BEGIN")
+    agente.execute("UPDATE langgraph.store SET prefix = prefix WHERE prefix = 'clientes.C1'")
+    with pytest.raises(EscriturasEnCurso, match="no se ha borrado nada"):
+        servicios.ejecutar(solicitud=solicitud)
+    agente.execute("ROLLBACK")
+    assert solicitud.estado == Estado.APROBADA
+    assert Documento.objects.count() == 1
+    servicios.ejecutar(solicitud=solicitud)
+    assert not Documento.objects.exists()
+
+
+def test_una_supresion_que_se_deshace_no_deja_valla(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], propietario: Any, sin_guardas: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    servicios.ejecutar(solicitud=solicitud, simular=True)
+    assert propietario.execute("SELECT count(*) FROM vallas.vallas").fetchone() == (0,)
+    preferencia("C1", "horario")
+    assert Documento.objects.count() == 2
+
+
+# -- what the table tells ---------------------------------------------------------------------------------
+
+
+def test_ningun_rol_lee_las_vallas_ni_la_sal_y_solo_la_web_las_levanta(
+    bd: str, como: Callable[[str], psycopg.Connection]
+) -> None:
+    for rol in ("memoria_web", "memoria_agentes"):
+        for tabla in ("vallas", "sal"):
+            for sentencia in (f"TABLE vallas.{tabla}", f"DELETE FROM vallas.{tabla}"):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    como(rol).execute(sentencia)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            como(rol).execute("SELECT vallas.purgar()")
+    levantar = "SELECT vallas.levantar('clientes.C1', 'clientes', 'C1', 15)"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        como("memoria_agentes").execute(levantar)
+    como("memoria_web").execute(levantar)
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        como("memoria_web").execute("SELECT vallas.levantar('clientes.C1', 'clientes', 'C1', 1441)")
+
+
+def test_en_la_tabla_no_hay_identificadores_sino_resumenes_con_sal(
+    conversacion: Callable[..., None], hasta: Callable[..., Any], propietario: Any, apariciones: Any
+) -> None:
+    import hashlib
+
+    conversacion("CANARIO-88", "hilo-CANARIO-88")
+    hasta(Estado.COMPLETADA, "CANARIO-88")
+    assert apariciones("CANARIO-88") == []
+    huellas = {bytes(f[0]) for f in propietario.execute("SELECT huella FROM vallas.vallas")}
+    (sal,) = propietario.execute("SELECT sal FROM vallas.sal").fetchone()
+    textos = [b"sujeto:clientes.CANARIO-88", b"hilo:hilo-CANARIO-88"]
+    assert huellas == {hashlib.sha256(bytes(sal) + t).digest() for t in textos}
+    assert not huellas & {hashlib.sha256(t).digest() for t in textos}
+    assert len(sal) == 32
+
+
+def test_preparar_otra_vez_no_cambia_la_sal(bd: str, propietario: Any) -> None:
+    import io
+
+    from django.core.management import call_command
+
+    leer = "SELECT sal, xmin::text FROM vallas.sal"
+    antes = propietario.execute(leer).fetchall()
+    call_command("preparar", stdout=io.StringIO(), stderr=io.StringIO())
+    assert propietario.execute(leer).fetchall() == antes
+    assert len(antes) == 1
+
+
+# -- helpers ----------------------------------------------------------------------------------------------
+
+SI_ESTA = (
+    " ON CONFLICT (thread_id) DO UPDATE SET visto = now()"
+    " WHERE hilos.espacio = EXCLUDED.espacio AND hilos.sujeto_id = EXCLUDED.sujeto_id"
+)
+
+
+def levantada(sujeto: str) -> None:
+    from django.db import transaction
+
+    with transaction.atomic():
+        vallas.levantar("clientes", sujeto)
+
+
+def intento(conexion: Any, sentencia: str, parametros: list[str]) -> str:
+    """The SQLSTATE a statement is refused with; empty when it is not."""
+    try:
+        conexion.execute(sentencia, parametros)
+    except psycopg.DatabaseError as error:
+        return str(error.diag.sqlstate)
+    return ""
+
+
+class EnOtroHilo:
+    """A call in a thread, with Django connections of its own; ``resultado()`` gives what it returned or raised."""
+
+    def __init__(self, llamada: Callable[[], Any]) -> None:
+        self._llamada = llamada
+        self._valor: Any = None
+        self._error: BaseException | None = None
+        self._hilo = threading.Thread(target=self._correr)
+
+    def _correr(self) -> None:
+        try:
+            self._valor = self._llamada()
+        except BaseException as error:  # noqa: BLE001 - raised again by resultado()
+            self._error = error
+        finally:
+            connection.close()
+
+    def __enter__(self) -> Any:
+        self._hilo.start()
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._hilo.join(30)
+
+    def en_marcha(self) -> bool:
+        return self._hilo.is_alive()
+
+    def resultado(self) -> Any:
+        assert not self._hilo.is_alive()
+        if self._error:
+            raise self._error
+        return self._valor
+
+
+en_otro_hilo = EnOtroHilo
+
+
+class Retenida(EnOtroHilo):
+    """An erasure that has deleted everything and waits, on a lock of ours, to write its evidence."""
+
+    def __init__(self, solicitud: Any, propietario: Any) -> None:
+        super().__init__(lambda: servicios.ejecutar(solicitud=solicitud))
+        self._propietario = propietario
+        self._freno = psycopg.connect(propietario.info.dsn)
+
+    def __enter__(self) -> Any:
+        self._freno.execute("LOCK TABLE privacidad_evidencia IN EXCLUSIVE MODE")
+        super().__enter__()
+        esperar_a_que_espere(self._propietario, 'INSERT INTO "privacidad_evidencia"%')
+        return self
+
+    def soltar(self) -> None:
+        self._freno.rollback()
+
+    def __exit__(self, *args: object) -> None:
+        self._freno.close()
+        super().__exit__(*args)
+
+
+retenida = Retenida
+
+
+def esperar_a_que_espere(propietario: Any, patron: str) -> None:
+    """Until some session waits for a lock in a statement like that."""
+    for _ in range(300):
+        if propietario.execute(ESPERANDO, [patron]).fetchone():
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("nobody came to wait for a lock")
+
+
+ESPERANDO = """
+SELECT pid FROM pg_stat_activity
+WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid() AND query ILIKE %s
+"""
