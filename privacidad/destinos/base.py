@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db import connection
@@ -39,13 +40,16 @@ class Sujeto:
         *,
         excluidos: Mapping[str, tuple[str, ...]] | None = None,
         bloquear: bool = False,
+        hasta: datetime | None = None,
     ) -> Sujeto:
         """Read the subject's threads; with ``bloquear``, inside a transaction, hold their registry rows.
 
         While they are held no checkpoint can be added to those threads: its foreign key waits for us, and
-        finds its thread gone.
+        finds its thread gone. ``hasta`` leaves out the threads created later.
         """
         hilos = Hilo.objects.del_sujeto(espacio, sujeto_id).order_by("thread_id")
+        if hasta is not None:
+            hilos = hilos.filter(creado__lte=hasta)
         if bloquear:
             hilos = hilos.select_for_update()
         return cls(
@@ -56,6 +60,15 @@ class Sujeto:
     def prefijo(self) -> str:
         """The ``prefix`` of the subject's documents; in a sub-namespace it goes on after a period."""
         return politica.prefijo(self.espacio, self.sujeto_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Rastro:
+    """Somebody a destination still knows, and since when: the moment of the oldest thing it holds of them."""
+
+    espacio: str
+    sujeto_id: str = field(repr=False)
+    desde: datetime
 
 
 class Destino(ABC):
@@ -74,8 +87,15 @@ class Destino(ABC):
     etiqueta: ClassVar[str | Promise]
     etiquetas: ClassVar[Mapping[str, Any]]  # lazy plurals: their type is made at run time
     externo: ClassVar[bool] = False
+    #: Whether the fence keeps an erased subject out of it for ``VALLA_MINUTOS`` (see
+    #: :mod:`privacidad.vallas`).
+    vallado: ClassVar[bool] = False
     #: Whether single rows can be held back here (see ``Sujeto.excluidos``).
     admite_exclusiones: ClassVar[bool] = False
+    #: The tables whose rows of a subject it deletes whole, ``schema.table``.
+    tablas: ClassVar[frozenset[str]] = frozenset()
+    #: The columns that name a subject in rows that stay, and that it empties: ``{table: columns}``.
+    columnas: ClassVar[Mapping[str, frozenset[str]]] = {}
     #: The functions of the database it calls: their text is part of the evidence.
     funciones: ClassVar[Sequence[str]] = ()
     #: The statements it runs besides, by what they do.
@@ -98,6 +118,14 @@ class Destino(ABC):
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         """Erase it all; returns how many rows went, by the same names."""
 
+    def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        """On a restored copy, erase what was there at ``momento`` of somebody erased then, and no more.
+
+        ``sujeto`` has only the threads created by then. Only for destinations in PostgreSQL: what is outside
+        was not restored.
+        """
+        raise NotImplementedError(f"the destination {self.nombre!r} cannot replay an erasure")
+
     @abstractmethod
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
         """Keyed digests of what was asked for: the evidence never holds the id itself."""
@@ -106,6 +134,14 @@ class Destino(ABC):
         """Read back what is left. In PostgreSQL that is another count, with a snapshot of its own."""
         return self.contar(sujeto)
 
+    def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:
+        """Whoever it still knows, for the nightly watch (:mod:`privacidad.vigilancia`): read ``cuantos`` at
+        a time, in constant memory. It may leave out who it knows only since ``hasta`` or later.
+
+        A destination that cannot say who it knows says nobody: what comes back there is not found.
+        """
+        return iter(())
+
     def sql(self) -> list[str]:
         """The text of every statement: what we run and, of the functions it calls, the body installed."""
         if not self.funciones:
@@ -113,6 +149,30 @@ class Destino(ABC):
         with connection.cursor() as cursor:
             cursor.execute(_DEFINICIONES, [list(self.funciones)])
             return [*self.consultas, *(fila[0] for fila in cursor.fetchall())]
+
+
+def por_tandas(consulta: str, cuantos: int, desde: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Every row of a statement that takes the key to go on after, and how many rows to give, in the order
+    of that key: all of its columns but the last. Each batch is a statement of its own, so memory is
+    constant and no cursor is held, whatever pooler there is in between."""
+    clave: Sequence[str] = desde
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(consulta, [*clave, cuantos])
+            filas = cursor.fetchall()
+        yield from filas
+        if len(filas) < cuantos:
+            return
+        clave = filas[-1][:-1]
+
+
+def rastros_de_prefijos(filas: Iterable[tuple[str, datetime]]) -> Iterator[Rastro]:
+    """Of each ``(prefix, moment)``, whose it is; a prefix that is nobody's (another shape) is left out."""
+    for prefijo, desde in filas:
+        try:
+            yield Rastro(*politica.sujeto(".".join(prefijo.split(".")[:2])), desde)
+        except politica.PoliticaIncumplida:
+            continue
 
 
 _DEFINICIONES = """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
-from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto, por_tandas, una_fila
 from privacidad.resumenes import resumen, resumen_de_lista
 
 
@@ -25,6 +28,15 @@ class Hilos(Destino):
         "escrituras": npgettext_lazy("recuento", "escritura pendiente", "escrituras pendientes"),
     }
     admite_exclusiones = True
+    vallado = True
+    tablas = frozenset(
+        {
+            "public.hilos",
+            "langgraph.checkpoints",
+            "langgraph.checkpoint_blobs",
+            "langgraph.checkpoint_writes",
+        }
+    )
     funciones = ("langgraph.contar_hilos(text[])", "langgraph.borrar_hilos(text[])")
     CONTAR = """
 SELECT (SELECT count(*) FROM public.hilos WHERE espacio = %s AND sujeto_id = %s) AS hilos,
@@ -37,6 +49,14 @@ FROM langgraph.contar_hilos(%s::text[])
 WITH borrados AS (DELETE FROM public.hilos WHERE thread_id = ANY (%s::text[]) RETURNING 1)
 SELECT count(*) AS hilos FROM borrados
 """
+    RASTROS = """
+SELECT espacio, sujeto_id, min(creado) AS desde
+FROM public.hilos
+WHERE (espacio, sujeto_id) > (%s, %s)
+GROUP BY espacio, sujeto_id
+ORDER BY espacio, sujeto_id
+LIMIT %s
+"""
     consultas = (CONTAR, BORRAR, BORRAR_REGISTRO)
 
     def contar(self, sujeto: Sujeto) -> Recuento:
@@ -48,11 +68,18 @@ SELECT count(*) AS hilos FROM borrados
         contenido = una_fila(self.BORRAR, [hilos])
         return {**una_fila(self.BORRAR_REGISTRO, [hilos]), **contenido}
 
+    def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        # A thread holds its own history: what was said before the moment cannot be taken out of it.
+        return self.suprimir(sujeto)
+
     def retenidos(self, sujeto: Sujeto) -> Recuento:
         retenidos = [h for h in sujeto.hilos if h in sujeto.excluidos.get(self.nombre, ())]
         if not retenidos:
             return {}
         return {"hilos": len(retenidos), **una_fila(self.CONTAR_CONTENIDO, [retenidos])}
+
+    def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:
+        return (Rastro(*fila) for fila in por_tandas(self.RASTROS, cuantos, ["", ""]))
 
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
         return {"sujeto": resumen(sujeto.prefijo), "hilos": resumen_de_lista(sujeto.hilos)}

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
-from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.destinos.base import (
+    Destino,
+    Rastro,
+    Recuento,
+    Sujeto,
+    por_tandas,
+    rastros_de_prefijos,
+    una_fila,
+)
 from privacidad.resumenes import resumen
 
 
@@ -22,11 +33,15 @@ class Memoria(Destino):
         "vectores": npgettext_lazy("recuento", "vector", "vectores"),
     }
     admite_exclusiones = True
+    vallado = True
+    tablas = frozenset({"langgraph.store", "langgraph.store_vectors"})
     funciones = ("langgraph.contar_sujeto(text, text[])", "langgraph.borrar_sujeto(text, text[])")
     CONTAR = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s)"
     RETENIDOS = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s, %s::text[])"
     BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_sujeto(%s, %s::text[])"
+    BORRAR_HASTA = "SELECT documentos, vectores FROM langgraph.borrar_sujeto_hasta(%s, %s, %s::text[])"
     consultas = (CONTAR, BORRAR)
+    RASTROS = "SELECT prefijo, desde FROM langgraph.rastros(%s, %s)"
 
     def contar(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.CONTAR, [sujeto.prefijo])
@@ -34,12 +49,18 @@ class Memoria(Destino):
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.BORRAR, [sujeto.prefijo, self._excluidos(sujeto)])
 
+    def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        return una_fila(self.BORRAR_HASTA, [sujeto.prefijo, momento, self._excluidos(sujeto)])
+
     def retenidos(self, sujeto: Sujeto) -> Recuento:
         excluidos = self._excluidos(sujeto)
         return una_fila(self.RETENIDOS, [sujeto.prefijo, excluidos]) if excluidos else {}
 
     def _excluidos(self, sujeto: Sujeto) -> list[str]:
         return list(sujeto.excluidos.get(self.nombre, ()))
+
+    def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:
+        return rastros_de_prefijos(por_tandas(self.RASTROS, cuantos, [""]))
 
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
         return {"prefijo": resumen(sujeto.prefijo)}
