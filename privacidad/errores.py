@@ -60,6 +60,18 @@ class MencionesSinDecidir(ErrorDePrivacidad):
         )
 
 
+class OtraSolicitudAbierta(ErrorDePrivacidad):
+    """The person has another request open: that one goes on, and this one stays closed."""
+
+    def __init__(self, referencia: str) -> None:
+        super().__init__(
+            _(
+                "La persona de la solicitud %(referencia)s tiene otra abierta: siga con esa, que borra lo mismo."
+            )
+            % {"referencia": referencia}
+        )
+
+
 class DatoNoValido(ErrorDePrivacidad):
     """Something typed cannot be used; the sentence says what and why."""
 

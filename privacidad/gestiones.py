@@ -1,7 +1,7 @@
 """What is outside PostgreSQL: each destination of a request is asked, read back and retried on its own.
 
-How it stands is in its :class:`privacidad.models.Gestion`, so that being killed anywhere loses nothing: what is done
-is not done again. No transaction of ours is open while another system is being asked.
+How it stands is in its :class:`privacidad.models.Gestion`, so that being killed anywhere loses nothing:
+what is done is not done again. No transaction of ours is open while another system is being asked.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from privacidad.models import Gestion, Solicitud
 
 logger = logging.getLogger(__name__)
 
-SIN_TERMINAR = frozenset(
-    {Gestion.Estado.PENDIENTE, Gestion.Estado.POR_VERIFICAR, Gestion.Estado.FALLIDA}
-)
-#: What was deleted and can still be read is deleted again after this long: the other side may have lost the order,
-#: or something late may have come in. Sooner would only be counted against us.
+SIN_TERMINAR = frozenset({Gestion.Estado.PENDIENTE, Gestion.Estado.POR_VERIFICAR, Gestion.Estado.FALLIDA})
+#: What was deleted and can still be read is deleted again after this long: the other side may have lost the
+#: order, or something late may have come in. Sooner would only be counted against us.
 REPETIR_TRAS = timedelta(hours=24)
 
 
@@ -42,15 +40,16 @@ def contar(solicitud: Solicitud) -> dict[str, Recuento]:
 
 
 def abrir(solicitud: Solicitud) -> None:
-    """One :class:`Gestion` for each external destination there is, and for each that was in the review: one that
-    has been disconnected since is not done."""
+    """One :class:`Gestion` for each external destination there is, and for each that was in the review: one
+    that has been disconnected since is not done."""
     for d in destinos.DESTINOS:
         if d.externo and (d.activo or d.nombre in solicitud.vista_previa):
             Gestion.objects.get_or_create(solicitud=solicitud, destino=d.nombre)
 
 
 def atender(solicitud: Solicitud, estados: Collection[str] = SIN_TERMINAR) -> None:
-    """Try, once, each destination that is in one of those states. Never raises for the other side's faults."""
+    """Try, once, each destination that is in one of those states. Never raises for the other side's
+    faults."""
     for gestion in solicitud.gestiones.filter(estado__in=estados):
         # Whoever raises the count has the turn: two runs at once do not ask for the same thing twice.
         if Gestion.objects.filter(pk=gestion.pk, intentos=gestion.intentos, estado=gestion.estado).update(

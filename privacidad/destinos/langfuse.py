@@ -1,15 +1,16 @@
 """Langfuse: the traces of what the agents did for the person, found by the user id they were sent with.
 
-Its public HTTP API (https://api.reference.langfuse.com, resource *Trace*): ``GET /api/public/traces`` and ``DELETE
-/api/public/traces``, Basic authentication with the keys of a project. What the destination holds it to:
+Its public HTTP API (https://api.reference.langfuse.com, resource *Trace*): ``GET /api/public/traces`` and
+``DELETE /api/public/traces``, Basic authentication with the keys of a project. What the destination holds
+it to:
 
 - Deleting is asynchronous and answers "deleted successfully" at once, also for a trace that does not exist
   (langfuse#8139): only reading again says whether it is done. It usually takes minutes, at times a day.
 - A server may be set to answer with the last few days only when no date is given: every read gives one.
 - More than 50 ids in one DELETE is advised against, and the hosted service counts those requests by the day.
 
-Deleting a trace takes its observations and scores. It does not reach prompts, datasets, comments or exports: each of
-those is a destination of its own (docs/privacidad/destinos.md).
+Deleting a trace takes its observations and scores. It does not reach prompts, datasets, comments or
+exports: each of those is a destination of its own (docs/privacidad/destinos.md).
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class Langfuse(Destino):
             return {"trazas": _pagina(cliente, 1, por_pagina=1, de=sujeto.sujeto_id).total}
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        """Ask for every trace to be deleted: all of them listed first, since deleting would move the pages."""
+        """Ask for every trace to be deleted: all of them listed first, since deleting would move the
+        pages."""
         if not _habla_con_agentes(sujeto.espacio):
             return {"trazas": 0}
         with _abrir() as cliente:
@@ -77,11 +79,11 @@ class Langfuse(Destino):
                 _pedir(cliente, "DELETE", json={"traceIds": lote})
         return {"trazas": len(ids)}
 
-    def sujetos(self, cuantos: int) -> Iterator[Rastro]:
+    def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:
         """Whoever a trace names, page by page, the oldest trace first. A user id says no namespace: it may be
         that of any of those who talk to an agent."""
         with _abrir() as cliente:
-            for traza in _todas(cliente):
+            for traza in _todas(cliente, hasta=hasta):
                 for espacio in politica.ESPACIOS if traza.usuario else ():
                     if _habla_con_agentes(espacio):
                         yield Rastro(espacio, traza.usuario, traza.momento)
@@ -106,15 +108,16 @@ def _habla_con_agentes(espacio: str) -> bool:
     return politica.ESPACIOS[espacio].escritor is politica.Escritor.AGENTE
 
 
-def _todas(cliente: httpx.Client, *, de: str = "") -> Iterator[_Traza]:
-    """Every trace (of that user), page by page. Raises :class:`DestinoNoDisponible` unless all of them came.
+def _todas(cliente: httpx.Client, *, de: str = "", hasta: datetime | None = None) -> Iterator[_Traza]:
+    """Every trace (of that user, from before that moment), page by page. Raises
+    :class:`DestinoNoDisponible` unless all of them came.
 
     The oldest first, so that one that is written meanwhile goes to the end and moves no page.
     """
     numero = vistas = 0
     while True:
         numero += 1
-        pagina = _pagina(cliente, numero, por_pagina=POR_PAGINA, de=de)
+        pagina = _pagina(cliente, numero, por_pagina=POR_PAGINA, de=de, hasta=hasta)
         yield from pagina.trazas
         vistas += len(pagina.trazas)
         if vistas >= pagina.total:
@@ -126,7 +129,9 @@ def _todas(cliente: httpx.Client, *, de: str = "") -> Iterator[_Traza]:
             )
 
 
-def _pagina(cliente: httpx.Client, numero: int, *, por_pagina: int, de: str) -> _Pagina:
+def _pagina(
+    cliente: httpx.Client, numero: int, *, por_pagina: int, de: str, hasta: datetime | None = None
+) -> _Pagina:
     consulta = {
         "page": str(numero),
         "limit": str(por_pagina),
@@ -134,6 +139,7 @@ def _pagina(cliente: httpx.Client, numero: int, *, por_pagina: int, de: str) -> 
         "fromTimestamp": _DESDE_SIEMPRE,
         "fields": "core",  # neither what was said nor the scores: they are not needed here
         **({"userId": de} if de else {}),
+        **({"toTimestamp": _iso(hasta)} if hasta else {}),
     }
     datos = _pedir(cliente, "GET", params=consulta)
     try:
@@ -154,7 +160,13 @@ def _traza(datos: dict[str, Any]) -> _Traza:
     momento = parse_datetime(datos["timestamp"])
     if not isinstance(datos["id"], str) or not datos["id"] or momento is None:
         raise ValueError
-    return _Traza(datos["id"], datos["userId"] or "", momento if momento.tzinfo else momento.replace(tzinfo=UTC))
+    return _Traza(
+        datos["id"], datos["userId"] or "", momento if momento.tzinfo else momento.replace(tzinfo=UTC)
+    )
+
+
+def _iso(momento: datetime) -> str:
+    return momento.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _lotes(ids: list[str]) -> Iterator[list[str]]:
@@ -163,8 +175,9 @@ def _lotes(ids: list[str]) -> Iterator[list[str]]:
 
 # -- HTTP -----------------------------------------------------------------------------------------
 #
-# Nothing the other side answers, and no URL (the user id is in it), reaches a message or a log: httpx writes the
-# URL of each request at INFO, which settings.py turns off, and quotes it in its own errors, which are not kept.
+# Nothing the other side answers, and no URL (the user id is in it), reaches a message or a log: httpx
+# writes the URL of each request at INFO, which settings.py turns off, and quotes it in its own errors,
+# which are not kept.
 
 
 @contextmanager

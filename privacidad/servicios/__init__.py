@@ -1,8 +1,12 @@
 """Every change in privacy, one function each: keyword-only, checked, registered, in one transaction."""
 
+from privacidad.servicios.acceso import descargar_expediente, producir
+from privacidad.servicios.copia import abrir_copia, decidir_copia
 from privacidad.servicios.escritos import descargar
 from privacidad.servicios.exclusiones import excluir, liberar
+from privacidad.servicios.limitacion import levantar, restringir
 from privacidad.servicios.menciones import decidir_mencion
+from privacidad.servicios.rectificacion import borrar_dato, rectificar
 from privacidad.servicios.solicitud import (
     ampliar,
     aprobar,
@@ -13,18 +17,29 @@ from privacidad.servicios.solicitud import (
     retirar,
     revisar,
 )
+from privacidad.servicios.vigilancia import reabrir, verificar
 
 __all__ = [
+    "abrir_copia",
     "ampliar",
     "aprobar",
+    "borrar_dato",
+    "decidir_copia",
     "decidir_mencion",
     "denegar",
     "descargar",
+    "descargar_expediente",
     "ejecutar",
     "excluir",
     "identificar",
+    "levantar",
     "liberar",
+    "producir",
+    "reabrir",
     "recibir",
+    "rectificar",
+    "restringir",
     "retirar",
     "revisar",
+    "verificar",
 ]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
+from privacidad import destinos, recordatorios, servicios, vigilancia
+from privacidad.errores import ErrorDePrivacidad, OtraSolicitudAbierta, TransicionNoPermitida
+from privacidad.estados import Estado
+from privacidad.models import Gestion, Solicitud
+
+
+class Command(ComandoMemoria):
+    help = gettext_lazy(  # type: ignore[assignment]  # read when shown
+        "Vuelve a buscar a cada persona suprimida, abre de nuevo lo que reaparece y avisa por correo de los "
+        "plazos."
+    )
+    cambia_datos = True
+
+    def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
+        simular = bool(opciones["dry_run"])
+        busqueda = vigilancia.buscar(cuantos=opciones["batch_size"], agotado=lambda: plazo.agotado)
+        reaparecidas = sum(self._reabrir(hallazgo, simular) for hallazgo in busqueda.hallazgos)
+        completadas = 0 if simular else self._verificar(plazo)
+        enviados, avisado = self._recordar(simular)
+        for nombre, motivo in busqueda.sin_respuesta.items():
+            self.avisar(f"{destinos.destino(nombre).etiqueta}: {motivo}")
+        if not busqueda.completa:
+            self.avisar(
+                _("No ha dado tiempo a buscar en todos los sitios: la próxima ejecución empieza de nuevo.")
+            )
+        datos = {
+            "verificadas": busqueda.suprimidos if busqueda.completa and not busqueda.sin_respuesta else 0,
+            "reaparecidas": reaparecidas,
+            "completadas": completadas,
+            "por_verificar": Gestion.objects.filter(estado=Gestion.Estado.POR_VERIFICAR).count(),
+            "recordatorios": enviados,
+            "sin_respuesta": sorted(busqueda.sin_respuesta),
+            "simulado": simular,
+        }
+        frase = _(
+            "Personas suprimidas que se han vuelto a buscar: %(verificadas)d; reaparecidas: "
+            "%(reaparecidas)d; recordatorios: %(recordatorios)d."
+        )
+        bien = busqueda.completa and not busqueda.sin_respuesta and avisado
+        return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
+
+    def _reabrir(self, hallazgo: vigilancia.Hallazgo, simular: bool) -> bool:
+        """Whether the request of what was found is open again."""
+        solicitud = Solicitud.objects.get(pk=hallazgo.solicitud_id)
+        try:
+            with transaction.atomic():
+                servicios.reabrir(
+                    solicitud=solicitud, sujeto_id=hallazgo.sujeto_id, hallado=hallazgo.destinos
+                )
+                transaction.set_rollback(simular)
+        except (TransicionNoPermitida, OtraSolicitudAbierta):
+            return False  # somebody else was quicker: it is open, and the run will erase it
+        self.avisar(_("%(referencia)s: ha reaparecido.") % {"referencia": solicitud.referencia})
+        return True
+
+    def _verificar(self, plazo: Plazo) -> int:
+        """Read back what was not confirmed yet; how many requests are complete with that."""
+        completadas = 0
+        for solicitud in Solicitud.objects.filter(
+            estado=Estado.PARCIAL, gestiones__estado=Gestion.Estado.POR_VERIFICAR
+        ).distinct():
+            if plazo.agotado:
+                break
+            servicios.verificar(solicitud=solicitud)
+            completadas += solicitud.estado == Estado.COMPLETADA
+        return completadas
+
+    def _recordar(self, simular: bool) -> tuple[int, bool]:
+        """How many reminders, and whether all of them went."""
+        if simular:
+            return sum(map(len, recordatorios.pendientes().values())), True
+        try:
+            return recordatorios.enviar(), True
+        except ErrorDePrivacidad as error:
+            self.avisar(str(error))
+            return 0, False

@@ -1,0 +1,136 @@
+"""The watch: whoever was erased is looked for again, in every destination, and what came back reopens its
+request.
+
+A completed request holds no id, only the keyed digest of the subject. So it is asked the other way round:
+each destination says whom it still knows (:meth:`privacidad.destinos.Destino.sujetos`), one by one, and the
+digest of each is looked for among those of completed requests. That finds the id again, and only of who has
+come back.
+
+**Come back, or come anew?** A person who was erased may be a customer again the next day, and what they say
+then is theirs to keep: a new card is not a reappearance. What tells them apart is time. What a destination
+holds from before the erasure was erased once: it is back (a restored backup, a replica, a delayed
+ingestion). Into the store and the threads the database lets nothing of an erased subject for
+``VALLA_MINUTOS`` (the fence): what is from those minutes got in round it, and goes too. What is from later
+is a new card, unless it was said in an erased thread: no new conversation has one of those
+(``sql/vigilancia.sql``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import OuterRef, Subquery
+
+from memoria import politica
+from privacidad import destinos
+from privacidad.errores import DestinoNoDisponible
+from privacidad.estados import Estado
+from privacidad.models import Evidencia, Paso, Solicitud
+from privacidad.resumenes import resumen
+
+#: How often the deadline is looked at: every so many subjects.
+CADA = 1000
+
+
+@dataclass
+class Hallazgo:
+    """Somebody who was erased and is there again: which request, who, and in which destinations."""
+
+    solicitud_id: int
+    sujeto_id: str = field(repr=False)
+    destinos: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Busqueda:
+    """What a round of the watch found. ``completa``: every destination was read to its end."""
+
+    suprimidos: int
+    hallazgos: list[Hallazgo] = field(default_factory=list)
+    #: ``{destination: why it could not be asked}``.
+    sin_respuesta: dict[str, str] = field(default_factory=dict)
+    completa: bool = True
+
+
+def buscar(*, cuantos: int, agotado: Callable[[], bool]) -> Busqueda:
+    """Look for everybody who was erased in every destination, ``cuantos`` subjects at a time; changes
+    nothing.
+
+    ``agotado`` says when to stop: what has been found by then is given.
+    """
+    suprimidos = _suprimidos()
+    busqueda = Busqueda(len(suprimidos))
+    if not suprimidos:
+        return busqueda
+    hasta = max(s.valla for s in suprimidos.values())
+    hallados: dict[int, Hallazgo] = {}
+    for d in destinos.DESTINOS:
+        if not d.activo:
+            continue
+        try:
+            for numero, rastro in enumerate(d.sujetos(cuantos, hasta)):
+                if numero % CADA == 0 and agotado():
+                    busqueda.completa = False
+                    break
+                suprimido = suprimidos.get(_resumen(rastro.espacio, rastro.sujeto_id))
+                if suprimido and rastro.desde < (suprimido.valla if d.vallado else suprimido.momento):
+                    hallado = Hallazgo(suprimido.solicitud_id, rastro.sujeto_id)
+                    hallados.setdefault(suprimido.solicitud_id, hallado).destinos.add(d.nombre)
+        except DestinoNoDisponible as error:
+            busqueda.sin_respuesta[d.nombre] = str(error)
+    busqueda.hallazgos = list(hallados.values())
+    return busqueda
+
+
+@dataclass(frozen=True, slots=True)
+class _Suprimido:
+    solicitud_id: int
+    #: From then on, what there is of them is new…
+    momento: datetime
+    #: …and where the fence keeps them out, from then on.
+    valla: datetime
+
+
+def _suprimidos() -> dict[bytes, _Suprimido]:
+    """By digest, the last erasure of each subject that was erased whole and has no request open."""
+    abiertas = set(Solicitud.objects.abiertas().values_list("resumen", flat=True))
+    suprimidos: dict[bytes, _Suprimido] = {}
+    for pk, digesto, momento, empezo in _completadas():
+        if digesto not in abiertas:
+            # The fence is raised just after the run begins, so it never ends before this.
+            valla = max(momento, empezo + timedelta(minutes=settings.VALLA_MINUTOS))
+            anterior = suprimidos.get(bytes.fromhex(digesto))
+            if anterior is None or anterior.momento < momento:
+                suprimidos[bytes.fromhex(digesto)] = _Suprimido(pk, momento, valla)
+    return suprimidos
+
+
+def _completadas() -> Iterator[tuple[int, str, datetime, datetime]]:
+    """``(request, digest, moment of its last evidence, when the run that left it began)``."""
+    evidencia = Evidencia.objects.filter(solicitud=OuterRef("pk")).order_by("-pk").values("momento")[:1]
+    # A step takes the time its transaction began, and the run's evidence is of the same transaction.
+    empezo = (
+        Paso.objects.filter(
+            solicitud=OuterRef("pk"), estado=Estado.EN_CURSO, momento__lte=OuterRef("borrado")
+        )
+        .order_by("-momento")
+        .values("momento")[:1]
+    )
+    return (
+        Solicitud.objects.filter(estado=Estado.COMPLETADA)
+        .annotate(borrado=Subquery(evidencia))
+        .annotate(empezo=Subquery(empezo))
+        .order_by("pk")
+        .values_list("pk", "resumen", "borrado", "empezo")
+        .iterator()
+    )
+
+
+def _resumen(espacio: str, sujeto_id: str) -> bytes | None:
+    try:
+        return bytes.fromhex(resumen(politica.prefijo(espacio, sujeto_id)))
+    except politica.PoliticaIncumplida:
+        return None  # of no namespace of the policy: nobody can have been erased under it
