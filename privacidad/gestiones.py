@@ -51,7 +51,8 @@ def atender(solicitud: Solicitud, estados: Collection[str] = SIN_TERMINAR) -> No
     """Try, once, each destination that is in one of those states. Never raises for the other side's
     faults."""
     for gestion in solicitud.gestiones.filter(estado__in=estados):
-        # Whoever raises the count has the turn: two runs at once do not ask for the same thing twice.
+        # Whoever raises the count has the turn. Two runs that overlap may still ask for the same thing twice,
+        # which does no harm: what has ended stays so (see _anotar).
         if Gestion.objects.filter(pk=gestion.pk, intentos=gestion.intentos, estado=gestion.estado).update(
             intentos=F("intentos") + 1
         ):
@@ -103,7 +104,14 @@ def _mayor(a: Recuento, b: Recuento) -> Recuento:
 def _anotar(solicitud: Solicitud, gestion: Gestion) -> None:
     gestion.momento = timezone.now()
     with transaction.atomic():
-        gestion.save(update_fields=["estado", "recuento", "detalle", "pedida", "momento"])
+        if not Gestion.objects.filter(pk=gestion.pk, estado__in=SIN_TERMINAR).update(
+            estado=gestion.estado,
+            recuento=gestion.recuento,
+            detalle=gestion.detalle,
+            pedida=gestion.pedida,
+            momento=gestion.momento,
+        ):
+            return  # another run ended it meanwhile
         registro.anotar(
             tipo="gestion",
             referencia=solicitud.referencia,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,7 +36,10 @@ class ServidorLangfuse:
     #: ``(method, query or body)`` of each request that was authenticated.
     peticiones: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     por_borrar: set[str] = field(default_factory=set)
-    recibida: threading.Event = field(default_factory=threading.Event)
+    #: Which deletions are never answered nor made: of ids for which it is true. :attr:`retenida` says one
+    #: came.
+    retener: Callable[[list[str]], bool] = lambda ids: False
+    retenida: threading.Event = field(default_factory=threading.Event)
     suelta: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> ServidorLangfuse:
@@ -113,6 +117,11 @@ class _Manejador(BaseHTTPRequestHandler):
         ids = cuerpo.get("traceIds")
         if not ids:
             return self._responder(400, {"message": "Invalid request data"})
+        if self.servidor.retener(ids):
+            self.servidor.retenida.set()
+            self.servidor.suelta.wait()
+            self.close_connection = True
+            return
         if self.servidor.modo != "perdida":
             self.servidor.por_borrar.update(ids)
             if self.servidor.modo != "asincrono":
@@ -129,7 +138,6 @@ class _Manejador(BaseHTTPRequestHandler):
             self._responder(404, {"message": "Not found"})
             return False
         self.servidor.peticiones.append((metodo, datos))
-        self.servidor.recibida.set()
         modo = self.servidor.modo
         if modo == "lento" or (modo == "borra_lento" and metodo == "DELETE"):
             self.servidor.suelta.wait()
