@@ -98,7 +98,7 @@ def borrados(servidor: ServidorLangfuse) -> list[list[str]]:
 # -- E4 -------------------------------------------------------------------------------------------
 
 
-def test_E4_a_quien_no_conoce_es_sin_datos_y_nunca_hecho(
+def test_e4_a_quien_no_conoce_es_sin_datos_y_nunca_hecho(
     hasta: Callable[..., Any], preferencia: Callable[..., None], servidor: ServidorLangfuse
 ) -> None:
     preferencia("C1")
@@ -109,7 +109,7 @@ def test_E4_a_quien_no_conoce_es_sin_datos_y_nunca_hecho(
     assert servidor.de("C2") == 1
 
 
-def test_E4_borrado_y_todavia_legible_queda_por_verificar(
+def test_e4_borrado_y_todavia_legible_queda_por_verificar(
     hasta: Callable[..., Any], preferencia: Callable[..., None], servidor: ServidorLangfuse
 ) -> None:
     preferencia("C1")
@@ -138,7 +138,7 @@ def test_E4_borrado_y_todavia_legible_queda_por_verificar(
     assert Evidencia.objects.count() == 1
 
 
-def test_E4_un_borrado_que_se_pierde_se_vuelve_a_pedir_al_dia_siguiente(
+def test_e4_un_borrado_que_se_pierde_se_vuelve_a_pedir_al_dia_siguiente(
     hasta: Callable[..., Any], servidor: ServidorLangfuse
 ) -> None:
     servidor.poner("C1", 2)
@@ -154,7 +154,7 @@ def test_E4_un_borrado_que_se_pierde_se_vuelve_a_pedir_al_dia_siguiente(
     assert servidor.de("C1") == 0
 
 
-def test_E3_doscientas_cincuenta_trazas_ninguna_queda(
+def test_e3_doscientas_cincuenta_trazas_ninguna_queda(
     hasta: Callable[..., Any], servidor: ServidorLangfuse
 ) -> None:
     servidor.poner("C1", 250)
@@ -176,7 +176,7 @@ call_command("ejecutar_supresiones")
 """
 
 
-def test_E5_muerto_tras_el_primero_de_tres_la_siguiente_hace_los_otros_dos(
+def test_e5_muerto_tras_el_primero_de_tres_la_siguiente_hace_los_otros_dos(
     hasta: Callable[..., Any], preferencia: Callable[..., None], remotos: ServidorLangfuse
 ) -> None:
     preferencia("C1")
@@ -217,7 +217,7 @@ def test_E5_muerto_tras_el_primero_de_tres_la_siguiente_hace_los_otros_dos(
     assert not remotos.trazas
 
 
-def test_E5_un_simulacro_deja_una_pendiente_y_no_pide_nada_fuera(
+def test_e5_un_simulacro_deja_una_pendiente_y_no_pide_nada_fuera(
     hasta: Callable[..., Any], preferencia: Callable[..., None], remotos: ServidorLangfuse
 ) -> None:
     preferencia("C1")
