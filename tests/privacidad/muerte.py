@@ -1,10 +1,10 @@
 """A process that runs erasures and kills itself, for the kill test. Not a test: ``test_muerte.py`` starts it.
 
-It reads one JSON object a line and answers one. Each order is done by a fork, with connections of its own:
+It reads one JSON object a line and answers one:
 
-* ``{"orden": "ejecutar", "referencia": r, "muere": n}`` runs ``servicios.ejecutar`` and sends itself SIGKILL
-  before event ``n``; without ``n`` it lives, and says what the events were;
-* ``{"orden": "pasada"}`` is ``ejecutar_supresiones``.
+* ``{"orden": "ejecutar", "referencia": r, "muere": n}`` runs ``servicios.ejecutar`` in a fork, with connections
+  of its own, which sends itself SIGKILL before event ``n``; without ``n`` it lives, and says what they were;
+* ``{"orden": "pasada"}`` is ``ejecutar_supresiones``, here, leaving no connection for the forks to share.
 
 An event is a statement, a commit or a call to the destination outside: between two of them nothing can happen.
 """
@@ -27,7 +27,7 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402 - needs the settings
 from django.core.management.base import CommandError  # noqa: E402
-from django.db import connection  # noqa: E402
+from django.db import connection, connections  # noqa: E402
 
 from privacidad import destinos, servicios, supresion  # noqa: E402
 from privacidad.destinos import Destino, Recuento, Sujeto  # noqa: E402
@@ -99,33 +99,30 @@ def ejecutar(referencia: str, muere: int | None, url: str) -> dict[str, Any]:
     return {"sucesos": sucesos.vistos, "estado": solicitud.estado}
 
 
-def pasada(url: str) -> dict[str, Any]:
-    conocer(Fuera(url, lambda que: None))
+def pasada() -> dict[str, Any]:
     salida = io.StringIO()
     codigo = 0
     try:
         call_command("ejecutar_supresiones", "--json", stdout=salida, stderr=io.StringIO())
     except CommandError as error:
         codigo = error.returncode
+    finally:
+        connections.close_all()
     return {"codigo": codigo, **json.loads(salida.getvalue())}
 
 
 def conocer(fuera: Fuera) -> None:
-    destinos.DESTINOS = supresion.DESTINOS = (*destinos.DESTINOS, fuera)
+    conocidos = (d for d in destinos.DESTINOS if d.nombre != fuera.nombre)
+    destinos.DESTINOS = supresion.DESTINOS = (*conocidos, fuera)
 
 
-def en_otro_proceso(orden: dict[str, Any], url: str) -> dict[str, Any]:
+def en_otro_proceso(referencia: str, muere: int | None, url: str) -> dict[str, Any]:
     """What a fork answers; ``{"senal": 9}`` when it died."""
     leer, escribir = os.pipe()
     hijo = os.fork()
     if not hijo:
         os.close(leer)
-        hecho = (
-            pasada(url)
-            if orden["orden"] == "pasada"
-            else ejecutar(orden["referencia"], orden.get("muere"), url)
-        )
-        os.write(escribir, json.dumps(hecho).encode())
+        os.write(escribir, json.dumps(ejecutar(referencia, muere, url)).encode())
         os._exit(0)
     os.close(escribir)
     with os.fdopen(leer, "rb") as respuesta:
@@ -136,6 +133,16 @@ def en_otro_proceso(orden: dict[str, Any], url: str) -> dict[str, Any]:
     return json.loads(texto) if texto else {"error": os.WEXITSTATUS(estado)}  # type: ignore[no-any-return]
 
 
-if __name__ == "__main__":
+def atender(url: str) -> None:
+    conocer(Fuera(url, lambda que: None))
     for linea in sys.stdin:
-        print(json.dumps(en_otro_proceso(json.loads(linea), sys.argv[1])), flush=True)
+        orden = json.loads(linea)
+        if orden["orden"] == "pasada":
+            hecho = pasada()
+        else:
+            hecho = en_otro_proceso(orden["referencia"], orden.get("muere"), url)
+        print(json.dumps(hecho), flush=True)
+
+
+if __name__ == "__main__":
+    atender(sys.argv[1])

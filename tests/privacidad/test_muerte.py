@@ -49,6 +49,8 @@ def test_se_le_mate_donde_se_le_mate_queda_todo_o_nada(
         servicios.aprobar(solicitud=solicitud, por=_otra(solicitud))
         return solicitud
 
+    preparar("CALENTAMIENTO")
+    assert proceso(orden="pasada")["codigo"] == 0  # what is loaded now is loaded in every fork
     entera = preparar("ENTERA")
     vivida = proceso(orden="ejecutar", referencia=entera.referencia)
     assert vivida["estado"] == Estado.COMPLETADA
