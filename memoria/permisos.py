@@ -1,7 +1,7 @@
 """Least privilege: the two roles that are not the owner, their grants and their row policies. Idempotent.
 
-The row policies derive from the memory policy: the web reads all and the agents all that is not restricted, each
-namespace is written by its own role.
+The row policies derive from the memory policy: the web reads all and the agents all that is not restricted,
+each namespace is written by its own role.
 """
 
 from __future__ import annotations
@@ -91,12 +91,13 @@ def politicas_de_fila() -> dict[str, dict[str, str]]:
         suyos = " OR ".join(
             f"starts_with(prefix, '{e.nombre}.')" for e in ESPACIOS.values() if e.escritor is escritor
         )
-        # What is restricted (art. 18 GDPR, sql/limitaciones.sql) no agent reads.
-        leible = "NOT limitado" if escritor is Escritor.AGENTE else "true"
-        almacen[f"{rol}_lee"] = f"FOR SELECT TO {rol} USING ({leible})"
+        # What is restricted (art. 18 GDPR, sql/limitaciones.sql) no agent reads. A blind UPDATE or DELETE
+        # asks no leave to read, so those say it too.
+        libre = "NOT limitado" if escritor is Escritor.AGENTE else "true"
+        almacen[f"{rol}_lee"] = f"FOR SELECT TO {rol} USING ({libre})"
         almacen[f"{rol}_anade"] = f"FOR INSERT TO {rol} WITH CHECK ({suyos})"
-        almacen[f"{rol}_cambia"] = f"FOR UPDATE TO {rol} USING ({suyos}) WITH CHECK ({suyos})"
-        almacen[f"{rol}_borra"] = f"FOR DELETE TO {rol} USING ({suyos})"
+        almacen[f"{rol}_cambia"] = f"FOR UPDATE TO {rol} USING ({libre} AND ({suyos})) WITH CHECK ({suyos})"
+        almacen[f"{rol}_borra"] = f"FOR DELETE TO {rol} USING ({libre} AND ({suyos}))"
     hilos = {
         f"{ROL_WEB}_lee": f"FOR SELECT TO {ROL_WEB} USING (true)",
         f"{ROL_AGENTES}_todo": f"FOR ALL TO {ROL_AGENTES} USING (true) WITH CHECK (true)",

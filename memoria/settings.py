@@ -309,6 +309,13 @@ VALLA_MINUTOS = _minutos("VALLA_MINUTOS", por_defecto=15)
 
 # -- documents of privacy ---------------------------------------------------------------------------------
 
+#: Days that the file of an access request can be downloaded; then it is emptied.
+ACCESO_DIAS = _dias("ACCESO_DIAS") or 7
+#: Why an erasure leaves no sealed copy when nobody decided otherwise (LOPDGDD 32).
+MOTIVO_SIN_COPIA = env.str("MOTIVO_SIN_COPIA", "") or (
+    "Son preferencias declaradas por la persona para que se la atienda como pidió: de su tratamiento no se "
+    "deriva ninguna responsabilidad por la que haya que conservarlas."
+)
 #: Who issues them, as it heads them: the controller's name and where to write to.
 RESPONSABLE = env.str("RESPONSABLE", "")
 #: Address of the site as people outside reach it, with no slash at the end; what is printed or mailed needs it.
