@@ -1,7 +1,7 @@
 """The fences of an erasure: what was erased is not written again by who was in the middle of writing it.
 
-The database keeps them (``memoria/sql/vallas.sql``); here they are raised. ``docs/decisiones/0003-vallas.md`` says
-what they guarantee and what they cost.
+The database keeps them (``memoria/sql/vallas.sql``); here they are raised.
+``docs/decisiones/0003-vallas.md`` says what they guarantee and what they cost.
 """
 
 from __future__ import annotations

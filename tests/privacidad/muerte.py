@@ -2,11 +2,12 @@
 
 It reads one JSON object a line and answers one:
 
-* ``{"orden": "ejecutar", "referencia": r, "muere": n}`` runs ``servicios.ejecutar`` in a fork, with connections
-  of its own, which sends itself SIGKILL before event ``n``; without ``n`` it lives, and says what they were;
+* ``{"orden": "ejecutar", "referencia": r, "muere": n}`` runs ``servicios.ejecutar`` in a fork, with
+  connections of its own, which sends itself SIGKILL before event ``n``; without ``n`` it lives, and says what
+  they were;
 * ``{"orden": "pasada"}`` is ``ejecutar_supresiones``, here, leaving no connection for the forks to share.
 
-An event is a statement, a commit or a call to the destination outside: between two of them nothing can happen.
+An event is a statement, a commit or a call to the destination outside: between two of them nothing happens.
 """
 
 from __future__ import annotations
@@ -141,7 +142,8 @@ def atender(url: str) -> None:
             hecho = pasada()
         else:
             hecho = en_otro_proceso(orden["referencia"], orden.get("muere"), url)
-        print(json.dumps(hecho), flush=True)
+        sys.stdout.write(json.dumps(hecho) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

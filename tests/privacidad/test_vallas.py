@@ -273,7 +273,7 @@ def test_una_escritura_en_vuelo_se_espera_y_se_borra(
     preferencia: Callable[..., None],
     propietario: Any,
 ) -> None:
-    """Committed before the count: it is counted and erased. The snapshot of the put is older than the fence."""
+    """Committed before the count: it is counted and erased. Its snapshot is older than the fence."""
     preferencia("C1")
     solicitud = hasta(Estado.APROBADA)
     agente = como("memoria_agentes")
@@ -329,7 +329,7 @@ def test_un_punto_de_control_que_llega_durante_la_supresion_se_rechaza(
         punto = (
             "INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (%s, %s, '{}')"
         )
-        with en_otro_hilo(lambda: intento(agente, punto, ["h-C1-a", "9"])) as escritura:
+        with en_otro_hilo(lambda: intento(agente, punto, ["h-C1-a"])) as escritura:
             esperar_a_que_espere(propietario, "INSERT INTO langgraph.checkpoints%")
             supresion.soltar()
         assert escritura.resultado() == "23503"  # foreign_key_violation
@@ -479,7 +479,7 @@ def intento(conexion: Any, sentencia: str, parametros: list[str]) -> str:
 
 
 class EnOtroHilo:
-    """A call in a thread, with Django connections of its own; ``resultado()`` gives what it returned or raised."""
+    """A call in a thread, with connections of its own; ``resultado()`` gives what it returned or raised."""
 
     def __init__(self, llamada: Callable[[], Any]) -> None:
         self._llamada = llamada
