@@ -48,6 +48,7 @@ _TONOS: dict[str, str] = {
     Estado.COMPLETADA: "bien",
     Estado.PARCIAL: "aviso",
     Estado.APROBADA: "aviso",
+    Estado.REAPARECIDA: "mal",
 }
 
 

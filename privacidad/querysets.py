@@ -25,6 +25,14 @@ class SolicitudQuerySet(models.QuerySet["Solicitud"]):
         """Approved, or run in part: what the scheduled command takes, the most urgent first."""
         return self.filter(estado__in=estados.EJECUTABLES).order_by("vence", "pk")
 
+    def reaparecidas(self) -> SolicitudQuerySet:
+        """Of somebody who had been erased and was found again."""
+        return self.filter(estado=estados.Estado.REAPARECIDA)
+
+    def parciales(self) -> SolicitudQuerySet:
+        """Erased in part: something is held back, or a destination has not confirmed it."""
+        return self.filter(estado=estados.Estado.PARCIAL)
+
     def vencen_hasta(self, dia: date) -> SolicitudQuerySet:
         """Open and due on ``dia`` or before."""
         return self.abiertas().filter(vence__lte=dia)

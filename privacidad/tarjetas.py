@@ -17,7 +17,7 @@ from privacidad.models import Solicitud
 
 
 def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
-    """The register when it is broken; requests that are due, approved ones waiting, and how many are open."""
+    """The register when it is broken; requests due, come back, half done and approved; how many are open."""
     if request.user.has_perm("privacidad.view_asiento"):
         yield from _registro_roto()
     if not request.user.has_perm("privacidad.view_solicitud"):
@@ -34,7 +34,8 @@ def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
             url=lista,
             tono="mal",
         )
-    esperan = Solicitud.objects.por_ejecutar().count()
+    yield from _a_medias(lista)
+    esperan = Solicitud.objects.filter(estado=Estado.APROBADA).count()
     if esperan:
         yield Tarjeta(
             titulo=_("Supresiones por ejecutar"),
@@ -70,4 +71,34 @@ def _registro_roto() -> Iterable[Tarjeta]:
             % {"numero": ultima.recuento["primera_rota"]},
             url=reverse("privacidad:registro"),
             tono="mal",
+        )
+
+
+def _a_medias(lista: str) -> Iterable[Tarjeta]:
+    """What came back and what is half done: neither is done."""
+    reaparecidas = Solicitud.objects.reaparecidas().count()
+    if reaparecidas:
+        yield Tarjeta(
+            titulo=_("Supresiones reaparecidas"),
+            cifra=reaparecidas,
+            frase=ngettext(
+                "persona ya borrada ha vuelto a aparecer.",
+                "personas ya borradas han vuelto a aparecer.",
+                reaparecidas,
+            ),
+            url=f"{lista}?estado={Estado.REAPARECIDA}",
+            tono="mal",
+        )
+    parciales = Solicitud.objects.parciales().count()
+    if parciales:
+        yield Tarjeta(
+            titulo=_("Supresiones a medias"),
+            cifra=parciales,
+            frase=ngettext(
+                "solicitud tiene algo retenido o sin verificar.",
+                "solicitudes tienen algo retenido o sin verificar.",
+                parciales,
+            ),
+            url=f"{lista}?estado={Estado.PARCIAL}",
+            tono="aviso",
         )

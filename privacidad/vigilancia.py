@@ -26,6 +26,7 @@ from django.db.models import OuterRef, Subquery
 
 from memoria import politica
 from privacidad import destinos
+from privacidad.destinos import Rastro
 from privacidad.errores import DestinoNoDisponible
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Paso, Solicitud
@@ -75,7 +76,7 @@ def buscar(*, cuantos: int, agotado: Callable[[], bool]) -> Busqueda:
                 if numero % CADA == 0 and agotado():
                     busqueda.completa = False
                     break
-                suprimido = suprimidos.get(_resumen(rastro.espacio, rastro.sujeto_id))
+                suprimido = suprimidos.get(_resumen(rastro))
                 if suprimido and rastro.desde < (suprimido.valla if d.vallado else suprimido.momento):
                     hallado = Hallazgo(suprimido.solicitud_id, rastro.sujeto_id)
                     hallados.setdefault(suprimido.solicitud_id, hallado).destinos.add(d.nombre)
@@ -129,8 +130,8 @@ def _completadas() -> Iterator[tuple[int, str, datetime, datetime]]:
     )
 
 
-def _resumen(espacio: str, sujeto_id: str) -> bytes | None:
+def _resumen(rastro: Rastro) -> bytes:
     try:
-        return bytes.fromhex(resumen(politica.prefijo(espacio, sujeto_id)))
+        return bytes.fromhex(resumen(politica.prefijo(rastro.espacio, rastro.sujeto_id)))
     except politica.PoliticaIncumplida:
-        return None  # of no namespace of the policy: nobody can have been erased under it
+        return b""  # of no namespace of the policy: nobody can have been erased under it

@@ -15,7 +15,7 @@ from django.conf import settings as ajustes
 from django.core.management import CommandError, call_command
 
 from memoria.models import Documento, Ejecucion
-from privacidad import servicios, vigilancia
+from privacidad import plazos, servicios, vigilancia
 from privacidad.errores import DatoNoValido, OtraSolicitudAbierta, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
@@ -116,7 +116,7 @@ def test_e1_lo_que_reaparece_abre_la_solicitud_con_su_plazo_y_se_vuelve_a_borrar
     assert "C1" not in avisos
     suprimida.refresh_from_db()
     assert (suprimida.estado, suprimida.sujeto_id, suprimida.cerrada) == (Estado.REAPARECIDA, "C1", None)
-    assert suprimida.vence == vence < date.today()
+    assert suprimida.vence == vence < plazos.hoy()
     assert Asiento.objects.get(tipo="hallazgo").datos == {"destinos": ["memoria"]}
     assert Paso.objects.get(estado=Estado.REAPARECIDA).por is None
 
@@ -177,9 +177,12 @@ def test_un_acceso_de_antes_reaparece_y_entrar_despues_no(
     hasta(Estado.COMPLETADA, "E7", espacio="empleados")
     momento = Evidencia.objects.get().momento + timedelta(seconds=segundos)
     propietario.execute(
-        "INSERT INTO axes_accesslog (username, attempt_time, user_agent, http_accept, path_info,
-        session_hash)" " VALUES ('E7', %s, '', '', '', '')", [momento], ) assert
-        ordenar()[0]["reaparecidas"] == int(reaparece)
+        "INSERT INTO axes_accesslog"
+        " (username, attempt_time, user_agent, http_accept, path_info, session_hash)"
+        " VALUES ('E7', %s, '', '', '', '')",
+        [momento],
+    )
+    assert ordenar()[0]["reaparecidas"] == int(reaparece)
 
 
 def test_un_espacio_por_debajo_es_de_la_misma_persona(
