@@ -69,13 +69,16 @@ def test_el_simulacro_las_deja_pendientes(dos_aprobadas: list[Any]) -> None:
 
 
 def test_una_que_falla_no_se_lleva_a_las_demas(
-    dos_aprobadas: list[Any], preferencia: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    dos_aprobadas: list[Any], sin_guardas: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     borrar = destinos.DESTINOS[1].suprimir
 
     def escribir_a_mitad(sujeto: Any) -> Any:
         if sujeto.sujeto_id == "C1":
-            preferencia("C1", "horario")
+            # Past the fence, which would keep it waiting for this very run.
+            sin_guardas(
+                "INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', 'pref-horario', '{}')"
+            )
         return borrar(sujeto)
 
     monkeypatch.setattr(destinos.DESTINOS[1], "suprimir", escribir_a_mitad)
