@@ -30,6 +30,10 @@ MALAS = [
     ("DEBUG", "quizás", "«quizás»"),
     ("HTTPS", "a veces", "«a veces»"),
     ("LOG_LEVEL", "mucho", "INFO"),
+    ("LANGFUSE_URL", "langfuse.example", "https://"),
+    ("LANGFUSE_URL", f"https://yo:{SECRETO}@h:puerto", "https://"),
+    ("EMAIL_URL", f"correo://yo:{SECRETO}@h", "smtp+tls://"),
+    ("EMAIL_URL", f"smtp://yo:{SECRETO}@h:puerto", "smtp+tls://"),
     ("SECRET_KEY", "", "al menos 50"),
     ("CLAVE_REGISTRO", "", "al menos 50"),
 ]
@@ -52,6 +56,14 @@ def test_an_endpoint_without_its_model(base: str) -> None:
     p = gestionar("preparar", "--json", entorno={"EMBEDDINGS_URL": "http://127.0.0.1:9/v1"})
     assert p.codigo == 2
     assert "EMBEDDINGS_MODEL" in p.json["error"]
+
+
+@pytest.mark.parametrize("falta", ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"])
+def test_langfuse_without_its_keys(base: str, falta: str) -> None:
+    claves = {"LANGFUSE_PUBLIC_KEY": "pk", "LANGFUSE_SECRET_KEY": "sk", falta: ""}
+    p = gestionar("medir", entorno={"LANGFUSE_URL": "http://127.0.0.1:9", **claves})
+    assert p.codigo == 2
+    assert f"Falta la variable {falta}" in p.errores
 
 
 def test_the_agents_url_without_the_webs(base: str) -> None:
