@@ -34,7 +34,8 @@ TRANSICIONES: Mapping[str, frozenset[str]] = {
     Estado.IDENTIFICADA: frozenset({Estado.REVISADA, Estado.DENEGADA, Estado.RETIRADA}),
     # A review can be repeated: what there is may have changed since.
     Estado.REVISADA: frozenset({Estado.REVISADA, Estado.APROBADA, Estado.DENEGADA, Estado.RETIRADA}),
-    Estado.APROBADA: frozenset({Estado.EN_CURSO, Estado.DENEGADA, Estado.RETIRADA}),
+    # What an approved run finds may no longer be what was reviewed: then it is reviewed, and approved, again.
+    Estado.APROBADA: frozenset({Estado.REVISADA, Estado.EN_CURSO, Estado.DENEGADA, Estado.RETIRADA}),
     Estado.EN_CURSO: frozenset({Estado.COMPLETADA, Estado.PARCIAL}),
     # No way back: part of it has been erased already.
     Estado.PARCIAL: frozenset({Estado.EN_CURSO}),

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 MADRID = ZoneInfo("Europe/Madrid")
+#: The GDPR applies from this day (art. 99(2)): no request under it is older.
+PRIMER_DIA = date(2018, 5, 25)
 
 
 def vencimiento(recibida: date) -> date:

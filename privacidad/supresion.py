@@ -11,6 +11,7 @@ tried again later. Threads are held from the start (see :meth:`Sujeto.capturar`)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from django.db import connection, transaction
 from privacidad import copias, gestiones, menciones, registro, retenidos, vallas
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
-from privacidad.errores import RecuentoDistinto
+from privacidad.errores import RecuentoDistinto, RevisionVacia
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Solicitud
 from privacidad.servicios.paso import bloquear, copiar, pasar
@@ -97,18 +98,21 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
     copias.sellar(solicitud, sujeto)
     destinos = _internos()
     antes = {d.nombre: d.contar(sujeto) for d in destinos}
+    if _hay(antes) and not _hay(solicitud.vista_previa) and not solicitud.evidencias.exists():
+        raise RevisionVacia
     borrados = {d.nombre: d.suprimir(sujeto) for d in destinos}
     despues = {d.nombre: d.verificar(sujeto) for d in destinos}
     for d in destinos:
         _comprobar(d, antes[d.nombre], borrados[d.nombre], despues[d.nombre], d.retenidos(sujeto))
     retenidos.apartar(solicitud)
     testigo = _testigo()
-    nada = not any(n for recuento in antes.values() for n in recuento.values())
+    nada = not _hay(antes)
     evidencia = Evidencia.objects.create(
         solicitud=solicitud,
         resultado=Evidencia.Resultado.SIN_DATOS if nada else Evidencia.Resultado.BORRADO,
         destinos={
             d.nombre: {
+                "previsto": solicitud.vista_previa.get(d.nombre, {}),
                 "antes": antes[d.nombre],
                 "borrados": borrados[d.nombre],
                 "despues": despues[d.nombre],
@@ -151,6 +155,10 @@ def _excluidos(solicitud: Solicitud) -> dict[str, tuple[str, ...]]:
     for exclusion in solicitud.exclusiones.activas():
         excluidos[exclusion.destino] = (*excluidos.get(exclusion.destino, ()), exclusion.clave)
     return excluidos
+
+
+def _hay(recuentos: Mapping[str, Recuento]) -> bool:
+    return any(n for recuento in recuentos.values() for n in recuento.values())
 
 
 def _comprobar(

@@ -18,7 +18,7 @@ BEGIN
         ('recibida', 'identificada'), ('recibida', 'denegada'), ('recibida', 'retirada'),
         ('identificada', 'revisada'), ('identificada', 'denegada'), ('identificada', 'retirada'),
         ('revisada', 'revisada'), ('revisada', 'aprobada'), ('revisada', 'denegada'), ('revisada', 'retirada'),
-        ('aprobada', 'en_curso'), ('aprobada', 'denegada'), ('aprobada', 'retirada'),
+        ('aprobada', 'revisada'), ('aprobada', 'en_curso'), ('aprobada', 'denegada'), ('aprobada', 'retirada'),
         ('en_curso', 'completada'), ('en_curso', 'parcial'),
         ('parcial', 'en_curso'),
         ('completada', 'reaparecida'), ('reaparecida', 'en_curso')

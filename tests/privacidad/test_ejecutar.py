@@ -18,7 +18,13 @@ from django.db import connection
 
 from memoria.models import Documento, Hilo
 from privacidad import destinos, servicios, supresion
-from privacidad.errores import DestinoDesconocido, ErrorDePrivacidad, RecuentoDistinto, TransicionNoPermitida
+from privacidad.errores import (
+    DestinoDesconocido,
+    ErrorDePrivacidad,
+    RecuentoDistinto,
+    RevisionVacia,
+    TransicionNoPermitida,
+)
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Solicitud
 from privacidad.resumenes import resumen
@@ -204,6 +210,23 @@ def test_una_solicitud_cerrada_sin_borrar_tampoco_lo_guarda(
     solicitud = recibida("CANARIO-7319", identificadores={"telefono": "600123123"})
     getattr(servicios, cierre)(solicitud=solicitud, motivo="No procede", por=dpo)
     assert apariciones("CANARIO-7319") == apariciones("600123123") == []
+
+
+def test_lo_que_se_reviso_vacio_no_borra_lo_que_ahora_hay(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> None:
+    """E2: what was approved was an erasure of nothing, so a person there now is reviewed and approved again."""
+    solicitud = hasta(Estado.APROBADA)
+    preferencia("C1")
+    with pytest.raises(RevisionVacia, match="Repita la revisión"):
+        servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.APROBADA
+    assert Documento.objects.count() == 1
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    evidencia = servicios.ejecutar(solicitud=solicitud)
+    assert evidencia.destinos["memoria"]["previsto"]["documentos"] == 1
+    assert evidencia.destinos["memoria"]["borrados"]["documentos"] == 1
 
 
 # -- when something goes wrong ------------------------------------------------------------------------

@@ -207,7 +207,7 @@ def test_un_paso_que_llega_tarde_vuelve_a_la_pagina_con_la_frase(
 def test_si_los_datos_cambian_se_dice_y_se_puede_repetir(
     navegar: Callable[..., Any],
     hasta: Callable[..., Any],
-    preferencia: Callable[..., None],
+    sin_guardas: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from privacidad import destinos
@@ -216,7 +216,8 @@ def test_si_los_datos_cambian_se_dice_y_se_puede_repetir(
     borrar = destinos.DESTINOS[1].suprimir
 
     def escribir_a_mitad(sujeto: Any) -> Any:
-        preferencia("C1")
+        # By somebody no trigger stops: whoever the fence stops waits for this very run.
+        sin_guardas("INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', 'x', '{}')")
         return borrar(sujeto)
 
     monkeypatch.setattr(destinos.DESTINOS[1], "suprimir", escribir_a_mitad)
