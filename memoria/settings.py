@@ -318,9 +318,9 @@ MOTIVO_SIN_COPIA = env.str("MOTIVO_SIN_COPIA", "") or (
 )
 #: Who issues them, as it heads them: the controller's name and where to write to.
 RESPONSABLE = env.str("RESPONSABLE", "")
-#: Address of the site as people outside reach it, with no slash at the end; what is printed or mailed needs it.
+#: Address of the site as people outside reach it, with no slash at the end: for what is printed or mailed.
 SITE_URL = _direccion("SITE_URL")
-#: Days that backups and archived WAL are kept: until then what was erased may still be in them. None: not said.
+#: Days that backups and archived WAL are kept: what was erased may be in them until then. None: not said.
 COPIAS_DIAS = _dias("COPIAS_DIAS")
 #: Whether a document says the name of who took each step besides their role.
 ESCRITOS_CON_NOMBRE = _logico("ESCRITOS_CON_NOMBRE", por_defecto=False)

@@ -52,8 +52,8 @@ class MencionesSinDecidir(ErrorDePrivacidad):
             ngettext(
                 "%d dato de otras personas menciona a esta y está sin decidir: decida antes si se borra o se "
                 "conserva.",
-                "%d datos de otras personas mencionan a esta y están sin decidir: decida antes si se borran o "
-                "se conservan.",
+                "%d datos de otras personas mencionan a esta y están sin decidir: decida antes si se borran "
+                "o se conservan.",
                 cuantas,
             )
             % cuantas
@@ -66,7 +66,8 @@ class OtraSolicitudAbierta(ErrorDePrivacidad):
     def __init__(self, referencia: str) -> None:
         super().__init__(
             _(
-                "La persona de la solicitud %(referencia)s tiene otra abierta: siga con esa, que borra lo mismo."
+                "La persona de la solicitud %(referencia)s tiene otra abierta: siga con esa, que borra "
+                "lo mismo."
             )
             % {"referencia": referencia}
         )

@@ -37,7 +37,11 @@ DIAS_ANTES = 3
 
 
 class RecordatorioNoEnviado(ErrorDePrivacidad):
-    """The mail server could not be reached, refused a message, or there is nobody to write to."""
+    """The mail server could not be reached, or refused a message."""
+
+
+class NadieAQuienAvisar(RecordatorioNoEnviado):
+    """Nobody of the group has an address: nothing failed, and nothing is sent until somebody has."""
 
 
 class Motivo(TextChoices):
@@ -66,14 +70,14 @@ def enviar() -> int:
 
     A message is written down after it is sent: killed in between, it is sent again rather than never.
 
-    Raises :class:`RecordatorioNoEnviado`; what had been sent by then is written down.
+    Raises :class:`NadieAQuienAvisar` and :class:`RecordatorioNoEnviado`; what had been sent by then is written down.
     """
     por_motivo = pendientes()
     if not por_motivo:
         return 0
     destinatarios = _destinatarios()
     if not destinatarios:
-        raise RecordatorioNoEnviado(
+        raise NadieAQuienAvisar(
             _("Nadie del grupo dpo tiene dirección de correo: póngala en su usuario para avisarle.")
         )
     hoy = plazos.hoy()

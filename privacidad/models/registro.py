@@ -60,9 +60,9 @@ class EscritoQuerySet(SoloAnexarQuerySet["Escrito"]):
 class Escrito(SoloAnexar):
     """A document issued to the person: made once, its bytes kept and served identical ever after.
 
-    ``datos`` is everything the document says and the evidence it says it from; ``huella_datos``, the SHA-256 of
-    its canonical JSON, is printed on it. ``evidencia`` is the last one it covers, of those that close a request:
-    what reappears and is erased again has a document of its own.
+    ``datos`` is everything the document says and the evidence it says it from; ``huella_datos``, the SHA-256
+    of its canonical JSON, is printed on it. ``evidencia`` is the last one it covers, of those that close a
+    request: what reappears and is erased again has a document of its own.
     """
 
     class Tipo(models.TextChoices):

@@ -145,7 +145,7 @@ def apariciones(propietario: Any) -> Callable[[str], list[str]]:
 
 @pytest.fixture
 def sin_guardas(propietario: Any) -> Callable[..., None]:
-    """Run a statement past every trigger and foreign key, as a restore or a superuser may: committed at once."""
+    """Run a statement past every trigger and foreign key, as a restore may: committed at once."""
 
     def escribir(sentencia: str, parametros: Any = None) -> None:
         with propietario.transaction():
@@ -161,7 +161,8 @@ def pasa_la_valla(propietario: Any) -> Callable[[], None]:
 
     def pasar() -> None:
         propietario.execute(
-            "UPDATE vallas.vallas SET hasta = clock_timestamp() - interval '1 second' WHERE hasta < 'infinity'"
+            "UPDATE vallas.vallas SET hasta = clock_timestamp() - interval '1 second'"
+            " WHERE hasta < 'infinity'"
         )
 
     return pasar

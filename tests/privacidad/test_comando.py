@@ -77,7 +77,8 @@ def test_una_que_falla_no_se_lleva_a_las_demas(
         if sujeto.sujeto_id == "C1":
             # Past the fence, which would keep it waiting for this very run.
             sin_guardas(
-                "INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', 'pref-horario', '{}')"
+                "INSERT INTO langgraph.store (prefix, key, value)"
+                " VALUES ('clientes.C1', 'pref-horario', '{}')"
             )
         return borrar(sujeto)
 

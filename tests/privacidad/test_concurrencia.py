@@ -66,7 +66,7 @@ class Conversador:
     def _un_turno(self, hilo: str, tipo: str, valor: str) -> None:
         llamada = {"name": "recordar_preferencia", "args": {"tipo": tipo, "valor": valor}, "id": f"x{valor}"}
         modelo = ModeloGuionizado([AIMessage("", tool_calls=[llamada]), AIMessage(f"Anotado: {valor}")])
-        agente = crear_agente_cliente(modelo, almacen=self._almacen, checkpointer=self._hilos)
+        agente: Any = crear_agente_cliente(modelo, almacen=self._almacen, checkpointer=self._hilos)
         final: list[BaseMessage] = agente.invoke(
             {"messages": [("user", valor)]},
             context=self._contexto,
@@ -119,7 +119,7 @@ def test_ocho_agentes_hablan_mientras_se_suprime_a_uno(
 def test_una_supresion_y_la_carga_de_un_agente_no_se_bloquean_para_siempre(
     hasta: Callable[..., Any], conversacion: Callable[..., None], almacen: Any, hilos: Any, propietario: Any
 ) -> None:
-    """Twenty people erased one after another by two processes' worth of threads while they themselves talk."""
+    """Twenty people are erased by two runs at once while some of them talk."""
     sujetos = [f"S{n}" for n in range(20)]
     for sujeto in sujetos:
         conversacion(sujeto, f"h-{sujeto}-0")

@@ -215,7 +215,7 @@ def test_una_solicitud_cerrada_sin_borrar_tampoco_lo_guarda(
 def test_lo_que_se_reviso_vacio_no_borra_lo_que_ahora_hay(
     hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
 ) -> None:
-    """E2: what was approved was an erasure of nothing, so a person there now is reviewed and approved again."""
+    """E2: what was approved was an erasure of nothing: what there is now is reviewed and approved again."""
     solicitud = hasta(Estado.APROBADA)
     preferencia("C1")
     with pytest.raises(RevisionVacia, match="Repita la revisión"):

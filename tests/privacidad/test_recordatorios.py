@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from django.core.management import CommandError, call_command
 from privacidad import plazos, recordatorios, servicios
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Solicitud
-from privacidad.recordatorios import Motivo, RecordatorioNoEnviado
+from privacidad.recordatorios import Motivo, NadieAQuienAvisar, RecordatorioNoEnviado
 
 Hoy = Callable[[date], None]
 
@@ -145,7 +146,7 @@ def test_lo_cerrado_no_se_recuerda(
 
 def test_sin_nadie_a_quien_escribir_se_dice_y_queda_por_enviar(abierta: Solicitud, hoy: Hoy) -> None:
     hoy(abierta.vence)
-    with pytest.raises(RecordatorioNoEnviado, match="grupo dpo"):
+    with pytest.raises(NadieAQuienAvisar, match="grupo dpo"):
         recordatorios.enviar()
     assert not Asiento.objects.filter(tipo="recordatorio").exists()
 
@@ -191,9 +192,7 @@ def test_en_la_consola_no_se_mezclan_con_el_resultado(
 
 def ordenar(*opciones: str) -> dict[str, Any]:
     salida = io.StringIO()
-    try:
+    with contextlib.suppress(CommandError):
         call_command("verificar_supresiones", "--json", *opciones, stdout=salida, stderr=io.StringIO())
-    except CommandError:
-        pass
     datos: dict[str, Any] = json.loads(salida.getvalue())
     return datos

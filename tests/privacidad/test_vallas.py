@@ -158,7 +158,7 @@ def test_un_agente_a_mitad_de_un_turno_oye_la_frase_y_sigue(
         return AIMessage("", tool_calls=[llamada])
 
     modelo = ModeloGuionizado([decide, AIMessage("De acuerdo.")])
-    agente = crear_agente_cliente(modelo, almacen=almacen)
+    agente: Any = crear_agente_cliente(modelo, almacen=almacen)
     contexto = ContextoCliente(cliente_id="C1", tienda="T1")
     final = agente.invoke(
         {"messages": [("user", "Háblame en gallego")]},
@@ -181,7 +181,7 @@ def test_un_agente_con_hilo_se_detiene_con_un_error_con_nombre(
         servicios.ejecutar(solicitud=solicitud)
         return AIMessage("Hola.")
 
-    agente = crear_agente_cliente(ModeloGuionizado([responde]), almacen=almacen, checkpointer=hilos)
+    agente: Any = crear_agente_cliente(ModeloGuionizado([responde]), almacen=almacen, checkpointer=hilos)
     contexto = ContextoCliente(cliente_id="C1", tienda="T1")
     with pytest.raises((HiloSuprimido, SujetoSuprimido)):
         agente.invoke(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
 from privacidad import destinos, recordatorios, servicios, vigilancia
-from privacidad.errores import ErrorDePrivacidad, OtraSolicitudAbierta, TransicionNoPermitida
+from privacidad.errores import OtraSolicitudAbierta, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Gestion, Solicitud
 
@@ -75,11 +75,11 @@ class Command(ComandoMemoria):
         return completadas
 
     def _recordar(self, simular: bool) -> tuple[int, bool]:
-        """How many reminders, and whether all of them went."""
+        """How many reminders, and whether none failed to go."""
         if simular:
             return sum(map(len, recordatorios.pendientes().values())), True
         try:
             return recordatorios.enviar(), True
-        except ErrorDePrivacidad as error:
+        except recordatorios.RecordatorioNoEnviado as error:
             self.avisar(str(error))
-            return 0, False
+            return 0, isinstance(error, recordatorios.NadieAQuienAvisar)
