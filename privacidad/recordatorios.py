@@ -70,7 +70,8 @@ def enviar() -> int:
 
     A message is written down after it is sent: killed in between, it is sent again rather than never.
 
-    Raises :class:`NadieAQuienAvisar` and :class:`RecordatorioNoEnviado`; what had been sent by then is written down.
+    Raises :class:`NadieAQuienAvisar` and :class:`RecordatorioNoEnviado`; what had been sent by then is
+    written down.
     """
     por_motivo = pendientes()
     if not por_motivo:
