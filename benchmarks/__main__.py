@@ -17,11 +17,11 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arnes, b01_ficha, b02_preferencia, b03_aviso, calidad
+from benchmarks import arnes, b01_ficha, b02_preferencia, b03_aviso, b04_supresion, calidad
 from benchmarks.banco import PEQUENOS, Tamanos, abrir_banco
 from memoria.embeddings import crear_embeddings
 
-FILAS: tuple[arnes.Fila, ...] = (b01_ficha, b02_preferencia, b03_aviso)
+FILAS: tuple[arnes.Fila, ...] = (b01_ficha, b02_preferencia, b03_aviso, b04_supresion)
 CALIDAD = "calidad"
 
 

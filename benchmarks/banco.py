@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import psycopg
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.store.base import TTLConfig
 from langgraph.store.postgres import PostgresStore
 from pgvector.psycopg import register_vector
@@ -49,10 +50,11 @@ class Tamanos:
     clientes: int = 300_000
     proveedores: int = 2_000
     avisos: int = 50
+    hilos: int = 20_000
     operaciones: int = 200
 
 
-PEQUENOS = Tamanos(clientes=200, proveedores=20, avisos=5, operaciones=5)
+PEQUENOS = Tamanos(clientes=200, proveedores=20, avisos=5, hilos=40, operaciones=5)
 
 
 class Banco:
@@ -85,15 +87,7 @@ class Banco:
     @contextmanager
     def stock(self, modelo: ModeloEmbeddings | None = None) -> Iterator[PostgresStore]:
         """LangGraph's store with its default index, renewing on every read."""
-        conninfo = make_conninfo(os.environ["DATABASE_URL_OWNER"], options="-c search_path=stock,public")
-        with ConnectionPool(
-            conninfo,
-            connection_class=Connection[DictRow],
-            min_size=2,
-            max_size=8,
-            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
-        ) as pool:
-            pool.wait()
+        with self._pool_stock() as pool:
             yield PostgresStore(
                 pool,
                 index={"dims": self.modelo.dims, "embed": modelo or self.modelo, "fields": [CAMPO]},
@@ -104,6 +98,12 @@ class Banco:
                     sweep_interval_minutes=None,
                 ),
             )
+
+    @contextmanager
+    def hilos_stock(self) -> Iterator[PostgresSaver]:
+        """LangGraph's checkpointer, its tables beside those of the stock store."""
+        with self._pool_stock() as pool:
+            yield PostgresSaver(pool)
 
     def wal(self) -> int:
         """Bytes of write-ahead log since the server was made."""
@@ -156,7 +156,7 @@ class Banco:
                 " ON CONFLICT DO NOTHING"
             )
             self._clientes = cuantos
-            self._asentar("store")
+            self.asentar("store")
 
     def cargar_avisos(self) -> None:
         """Notices with their vectors on both sides; the HNSW index of the peer is built after its rows."""
@@ -179,7 +179,7 @@ class Banco:
             self.propietario.execute("RESET maintenance_work_mem")
         with _cronometro("VACUUM"):
             self._avisos = True
-            self._asentar("store", "store_vectors")
+            self.asentar("store", "store_vectors")
 
     def _copiar_avisos(self, total: int) -> None:
         """Texts are pairs of the hand-written notices; vectors, mixtures of theirs with some noise.
@@ -207,7 +207,20 @@ class Banco:
                     vector /= np.linalg.norm(vector)
                     copia.write_row((prefijos[n], f"A{n}", CAMPO, vector.astype(np.float32)))
 
-    def _asentar(self, *tablas: str) -> None:
+    @contextmanager
+    def _pool_stock(self) -> Iterator[ConnectionPool[Connection[DictRow]]]:
+        conninfo = make_conninfo(os.environ["DATABASE_URL_OWNER"], options="-c search_path=stock,public")
+        with ConnectionPool(
+            conninfo,
+            connection_class=Connection[DictRow],
+            min_size=2,
+            max_size=8,
+            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+        ) as pool:
+            pool.wait()
+            yield pool
+
+    def asentar(self, *tablas: str) -> None:
         """Both sides as after a quiet night: hint bits set, statistics fresh, nothing left to write."""
         for esquema in ("langgraph", "stock"):
             for tabla in tablas:
@@ -247,8 +260,9 @@ def abrir_banco(modelo: ModeloEmbeddings, tamanos: Tamanos = PEQUENOS) -> Iterat
             preparar(modelo)
             propietario.execute("CREATE SCHEMA stock")
             banco = Banco(propietario, modelo, tamanos)
-            with banco.stock() as stock:
+            with banco.stock() as stock, banco.hilos_stock() as hilos:
                 stock.setup()
+                hilos.setup()
             yield banco
     finally:
         embebido = get_server(carpeta / "pg")

@@ -44,10 +44,13 @@ SELECT (SELECT count(*) FROM public.hilos WHERE espacio = %s AND sujeto_id = %s)
 FROM langgraph.contar_hilos(%s::text[])
 """
     CONTAR_CONTENIDO = "SELECT checkpoints, blobs, escrituras FROM langgraph.contar_hilos(%s::text[])"
-    BORRAR = "SELECT checkpoints, blobs, escrituras FROM langgraph.borrar_hilos(%s::text[])"
-    BORRAR_REGISTRO = """
-WITH borrados AS (DELETE FROM public.hilos WHERE thread_id = ANY (%s::text[]) RETURNING 1)
-SELECT count(*) AS hilos FROM borrados
+    # The foreign keys are looked at when the statement ends, whichever of the two was first.
+    BORRAR = """
+WITH contenido AS MATERIALIZED (
+    SELECT checkpoints, blobs, escrituras FROM langgraph.borrar_hilos(%(hilos)s::text[])
+),
+registro AS (DELETE FROM public.hilos WHERE thread_id = ANY (%(hilos)s::text[]) RETURNING 1)
+SELECT (SELECT count(*) FROM registro) AS hilos, checkpoints, blobs, escrituras FROM contenido
 """
     RASTROS = """
 SELECT espacio, sujeto_id, min(creado) AS desde
@@ -57,7 +60,7 @@ GROUP BY espacio, sujeto_id
 ORDER BY espacio, sujeto_id
 LIMIT %s
 """
-    consultas = (CONTAR, BORRAR, BORRAR_REGISTRO)
+    consultas = (CONTAR, BORRAR)
 
     def contar(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.CONTAR, [sujeto.espacio, sujeto.sujeto_id, list(sujeto.hilos)])
@@ -65,8 +68,7 @@ LIMIT %s
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         retenidos = set(sujeto.excluidos.get(self.nombre, ()))
         hilos = [h for h in sujeto.hilos if h not in retenidos]
-        contenido = una_fila(self.BORRAR, [hilos])
-        return {**una_fila(self.BORRAR_REGISTRO, [hilos]), **contenido}
+        return una_fila(self.BORRAR, {"hilos": hilos})
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         # A thread holds its own history: what was said before the moment cannot be taken out of it.
