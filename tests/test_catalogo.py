@@ -102,7 +102,7 @@ def _textos_del_codigo() -> Iterator[Texto]:
         for fichero in (RAIZ / paquete).rglob("*.py"):
             if "migrations" not in fichero.parts:
                 yield from _extraer(fichero.read_bytes())
-    for fichero in (RAIZ / "templates").rglob("*.html"):
+    for fichero in (RAIZ / "templates").rglob("*.*"):
         # What is left of a template is not indented as Python is; within parentheses that does not matter.
         yield from _extraer(f"(\n{templatize(fichero.read_text(encoding='utf-8'))}\n)".encode())
 

@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import ngettext_lazy, npgettext_lazy
 
 from privacidad.destinos.base import (
     Destino,
@@ -47,7 +47,7 @@ class Casa(Destino):
         "menciones": ngettext_lazy(
             "mención anotada en otra solicitud", "menciones anotadas en otras solicitudes"
         ),
-        "expedientes": ngettext_lazy("expediente de acceso", "expedientes de acceso"),
+        "expedientes": npgettext_lazy("recuento", "expediente de acceso", "expedientes de acceso"),
     }
     tablas = frozenset(
         {
