@@ -327,7 +327,7 @@ def test_un_punto_de_control_que_llega_durante_la_supresion_se_rechaza(
     agente = como("memoria_agentes")
     with retenida(solicitud, propietario) as supresion:
         punto = (
-            "INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (%s, %s, '{}')"
+            "INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (%s, '9', '{}')"
         )
         with en_otro_hilo(lambda: intento(agente, punto, ["h-C1-a"])) as escritura:
             esperar_a_que_espere(propietario, "INSERT INTO langgraph.checkpoints%")
