@@ -132,6 +132,19 @@ class EscriturasEnCurso(ErrorDePrivacidad):
         )
 
 
+class SupresionGrande(ErrorDePrivacidad):
+    """Too much to erase while somebody waits for a page: the scheduled command does it."""
+
+    def __init__(self, filas: int) -> None:
+        super().__init__(
+            _(
+                "Son %(filas)d filas, demasiadas para borrarlas desde la página: se ejecutará en la próxima "
+                "pasada de la tarea programada."
+            )
+            % {"filas": filas}
+        )
+
+
 class RegistroSoloAnexar(TypeError):
     """Steps and evidence are added, never changed or deleted."""
 

@@ -11,18 +11,25 @@ from django.contrib.auth.models import User
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from privacidad import estados, servicios
+from privacidad import avance, estados, servicios
 from privacidad.estados import Estado
-from privacidad.forms import DenegarForm, ExcepcionForm, IdentificarForm, RetirarForm, SinDatosForm
+from privacidad.forms import (
+    AmpliarForm,
+    DenegarForm,
+    ExcepcionForm,
+    IdentificarForm,
+    RetirarForm,
+    SinDatosForm,
+)
 from privacidad.models import Solicitud
 
 
 @dataclass(frozen=True)
 class Accion:
-    """One step: ``a`` is the state it leads to, ``permiso`` the one its service asks for."""
+    """One step: ``a`` is the state it leads to (none for the extension), ``permiso`` what its service asks for."""
 
     nombre: str
-    a: Estado
+    a: Estado | None
     permiso: str
     titulo: str | Promise
     boton: str | Promise
@@ -34,11 +41,15 @@ class Accion:
     peligro: bool = False
 
     def disponible(self, solicitud: Solicitud, usuario: User) -> bool:
+        if self.a is None:
+            return solicitud.ampliable and usuario.has_perm(f"privacidad.{self.permiso}")
+        if self.a is Estado.EN_CURSO and avance.es_grande(solicitud):
+            return False  # the scheduled command runs it; the page tells how it goes
         return estados.permitida(solicitud.estado, self.a) and usuario.has_perm(f"privacidad.{self.permiso}")
 
     def formulario_para(self, solicitud: Solicitud, usuario: User) -> type[forms.Form]:
         """The form of this step for this person: who received a request must say why they approve it too."""
-        if self.a is Estado.APROBADA and solicitud.pasos.filter(estado=Estado.RECIBIDA, por=usuario).exists():
+        if self.a is Estado.APROBADA and solicitud.la_recibio(usuario):
             return ExcepcionForm
         return self.formulario
 
@@ -82,9 +93,21 @@ ACCIONES: tuple[Accion, ...] = (
         _("Borrar"),
         _("Borrar los datos de esta persona"),
         _("Supresión ejecutada: abajo queda la evidencia."),
-        servicios.ejecutar,
+        servicios.ejecutar_ahora,
         explicacion=_("Borra todo a la vez y deja la evidencia. No se puede deshacer."),
         peligro=True,
+    ),
+    Accion(
+        "ampliar",
+        None,
+        "tramitar_solicitud",
+        _("Ampliar el plazo"),
+        _("Ampliar el plazo dos meses"),
+        _("Plazo ampliado: abajo queda el escrito para la persona."),
+        servicios.ampliar,
+        AmpliarForm,
+        explicacion=_("Solo una vez y dentro del primer mes, diciendo a la persona por qué."),
+        aparta=True,
     ),
     Accion(
         "denegar",

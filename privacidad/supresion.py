@@ -4,9 +4,9 @@ Inside PostgreSQL it is one transaction with its evidence. What is outside comes
 with a state of its own (:class:`privacidad.models.Gestion`), so that being killed anywhere loses nothing:
 the next run does what is left and nothing twice.
 
-Concurrency. Each statement reads what is committed at that instant (READ COMMITTED), so an agent's write that
-commits between the first count and the last one makes the numbers differ, and everything is rolled back and
-tried again later. Threads are held from the start (see :meth:`Sujeto.capturar`).
+Concurrency. From its first statement on, whatever is written of the subject waits and is then refused
+(:mod:`privacidad.vallas`). Should something go round that, each statement reads what is committed at that
+instant (READ COMMITTED), so the numbers differ, and everything is rolled back and tried again later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from privacidad import copias, gestiones, menciones, registro, retenidos, vallas
+from privacidad import avance, copias, gestiones, menciones, registro, retenidos, vallas
+from privacidad.avance import Etapa
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
 from privacidad.errores import RecuentoDistinto, RevisionVacia
@@ -92,18 +93,23 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
         destino(nombre)  # one that was previewed and is no longer registered stops the run
     menciones.exigir_decididas(solicitud)
     excluidos = _excluidos(solicitud)
+    avance.decir(solicitud, Etapa.ESPERA)
     vallas.levantar(solicitud.espacio, solicitud.sujeto_id, hilos_retenidos=excluidos.get("hilos", ()))
     sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=excluidos, bloquear=True)
     solicitud.reservar(hilos=sorted({*solicitud.hilos_capturados(), *sujeto.hilos}))
     copias.sellar(solicitud, sujeto)
     destinos = _internos()
+    avance.decir(solicitud, Etapa.CUENTA)
     antes = {d.nombre: d.contar(sujeto) for d in destinos}
     if _hay(antes) and not _hay(solicitud.vista_previa) and not solicitud.evidencias.exists():
         raise RevisionVacia
+    avance.decir(solicitud, Etapa.BORRA)
     borrados = {d.nombre: d.suprimir(sujeto) for d in destinos}
+    avance.decir(solicitud, Etapa.COMPRUEBA)
     despues = {d.nombre: d.verificar(sujeto) for d in destinos}
     for d in destinos:
         _comprobar(d, antes[d.nombre], borrados[d.nombre], despues[d.nombre], d.retenidos(sujeto))
+    avance.decir(solicitud, Etapa.ANOTA)
     retenidos.apartar(solicitud)
     testigo = _testigo()
     nada = not _hay(antes)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from privacidad import views
-from privacidad.vistas import copia, cuadro, derechos, escritos, exclusiones, menciones, registro
+from privacidad.vistas import avance, copia, cuadro, derechos, escritos, exclusiones, menciones, registro
 
 app_name = "privacidad"
 urlpatterns = [
@@ -27,6 +27,7 @@ urlpatterns = [
     path("solicitudes/<str:referencia>/retenidos/<int:exclusion>/soltar/", exclusiones.soltar, name="soltar"),
     path("solicitudes/<str:referencia>/copia/", copia.copia, name="copia"),
     path("solicitudes/<str:referencia>/copia/abrir/", copia.abrir, name="abrir_copia"),
+    path("solicitudes/<str:referencia>/avance/", avance.avance, name="avance"),
     path("solicitudes/<str:referencia>/<slug:nombre>/", views.paso, name="paso"),
     # First what ends in an action: an id is a whole segment (memoria/explorador/rutas.py).
     path("derechos/<espacio:nombre>/<sujeto:sujeto_id>/<slug:accion>/", derechos.accion, name="derecho"),

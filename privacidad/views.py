@@ -24,7 +24,7 @@ from privacidad.estados import Estado
 from privacidad.forms import RecibirForm
 from privacidad.models import Solicitud
 from privacidad.pasos import ACCIONES, Accion, accion
-from privacidad.vistas import exclusiones, menciones
+from privacidad.vistas import avance, exclusiones, menciones
 
 POR_PAGINA = 50
 ABIERTAS, TODAS = "abiertas", "todas"
@@ -166,6 +166,7 @@ def _pagina(
             "escritos": objeto.escritos.ligeros(),
             "siguientes": [o for o in ofrecidas if not o["accion"].aparta],
             "apartes": [o for o in ofrecidas if o["accion"].aparta],
+            **avance.contexto(objeto),
             **menciones.contexto(objeto, usuario),
             **exclusiones.contexto(objeto, usuario),
         },

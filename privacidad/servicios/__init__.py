@@ -2,6 +2,7 @@
 
 from privacidad.servicios.acceso import descargar_expediente, producir
 from privacidad.servicios.copia import abrir_copia, decidir_copia
+from privacidad.servicios.ejecucion import ejecutar_ahora
 from privacidad.servicios.escritos import descargar
 from privacidad.servicios.exclusiones import excluir, liberar
 from privacidad.servicios.limitacion import levantar, restringir
@@ -30,6 +31,7 @@ __all__ = [
     "descargar",
     "descargar_expediente",
     "ejecutar",
+    "ejecutar_ahora",
     "excluir",
     "identificar",
     "levantar",
