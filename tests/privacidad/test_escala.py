@@ -209,7 +209,8 @@ CARGA = (
     """,
     """
     INSERT INTO langgraph.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-    SELECT 'h-' || %(sujeto)s || '-' || n, '', 'messages', p::text, 'msgpack', convert_to(repeat('x', 500), 'UTF8')
+    SELECT 'h-' || %(sujeto)s || '-' || n, '', 'messages', p::text, 'msgpack',
+           convert_to(repeat('x', 500), 'UTF8')
     FROM generate_series(1, %(hilos)s::int) n, generate_series(1, 4) p
     """,
     """
