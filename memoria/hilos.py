@@ -8,6 +8,7 @@ session, never by the model.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
@@ -28,9 +29,10 @@ from psycopg_pool import ConnectionPool
 
 from memoria import entorno, politica
 from memoria.conexion import abrir_pool
-from memoria.vallas import CODIGO_HILO, traducir
+from memoria.vallas import CODIGO_HILO, SujetoSuprimido, traducir
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 #: Two reasons for the underscores and the tuple: LangGraph copies every scalar of ``configurable`` whose key
 #: does not begin with ``__`` into ``checkpoints.metadata`` (``get_checkpoint_metadata``), and a subject's id
@@ -121,13 +123,17 @@ class CheckpointerMemoria(PostgresSaver):
     ) -> RunnableConfig:
         """Save a checkpoint, registering the thread first.
 
-        Raises :class:`HiloSinDueno`, :class:`HiloAjeno`, :class:`HiloSuprimido` and
-        :class:`memoria.vallas.SujetoSuprimido`.
+        For some minutes after a person was erased nothing of theirs is kept, and who comes back in that time is
+        answered all the same: the checkpoint is not saved, and the log says so.
+
+        Raises :class:`HiloSinDueno`, :class:`HiloAjeno` and :class:`HiloSuprimido`.
         """
         limpios = cast(CheckpointMetadata, {k: v for k, v in metadata.items() if k in _METADATOS})
+        siguiente = _solo_direccion(config)
+        siguiente["configurable"]["checkpoint_id"] = checkpoint["id"]
         with _si_se_ha_suprimido():
             self._registrar(config)
-            siguiente = super().put(_solo_direccion(config), checkpoint, limpios, new_versions)
+            super().put(_solo_direccion(config), checkpoint, limpios, new_versions)
         siguiente["configurable"][CLAVE_SUJETO] = config["configurable"][CLAVE_SUJETO]
         return siguiente
 
@@ -207,6 +213,9 @@ def _si_se_ha_suprimido() -> Iterator[None]:
     try:
         with traducir():
             yield
+    except SujetoSuprimido:
+        # The fence is the database's word that nothing is kept, not a fault of the conversation.
+        logger.warning("Conversación sin guardar: los datos de esa persona se acaban de suprimir.")
     except DatabaseError as error:
         if error.diag.sqlstate == CODIGO_HILO or isinstance(error, ForeignKeyViolation):
             raise HiloSuprimido from None

@@ -124,6 +124,10 @@ class ExcepcionForm(_TextoForm):
     etiqueta = _("Por qué aprueba quien recibió la solicitud")
 
 
+class AmpliarForm(_TextoForm):
+    etiqueta = _("Por qué hace falta más tiempo")
+
+
 class DenegarForm(_TextoForm):
     etiqueta = _("Motivo de la denegación")
 

@@ -24,7 +24,7 @@ from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import plazos
 from privacidad.destinos import DESTINOS
 from privacidad.estados import Estado
-from privacidad.models import Escrito, Evidencia, Exclusion, Gestion, Mencion, Paso, Solicitud
+from privacidad.models import AMPLIADA, Escrito, Evidencia, Exclusion, Gestion, Mencion, Paso, Solicitud
 
 Datos = dict[str, Any]
 
@@ -100,8 +100,7 @@ def _denegacion(solicitud: Solicitud) -> Datos:
 
 
 def _ampliacion(solicitud: Solicitud) -> Datos:
-    # The step of an extension keeps the state the request was in: it is the one just written.
-    paso = solicitud.pasos.latest("pk")
+    paso = solicitud.pasos.filter(estado=AMPLIADA).latest("pk")
     return {
         "motivo": paso.texto,
         "vencia": plazos.vencimiento(solicitud.primera_recepcion()).isoformat(),

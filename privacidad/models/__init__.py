@@ -4,9 +4,10 @@ from privacidad.models.base import SoloAnexar
 from privacidad.models.derechos import Copia, Expediente, Mencion, Restriccion, TrozoCopia
 from privacidad.models.evidencia import Evidencia, Exclusion, Gestion
 from privacidad.models.registro import Asiento, Escrito
-from privacidad.models.solicitud import UNA_ABIERTA, Canal, Paso, Solicitud
+from privacidad.models.solicitud import AMPLIADA, UNA_ABIERTA, Canal, Paso, Solicitud
 
 __all__ = [
+    "AMPLIADA",
     "UNA_ABIERTA",
     "Asiento",
     "Canal",

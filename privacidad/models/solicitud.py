@@ -18,6 +18,8 @@ from privacidad.estados import Estado
 from privacidad.models.base import SoloAnexar
 from privacidad.querysets import SolicitudQuerySet, SoloAnexarQuerySet
 
+#: The step of an extension: it changes the deadline and not the state.
+AMPLIADA = "ampliada"
 UNA_ABIERTA = "una_solicitud_abierta_por_sujeto"
 
 
@@ -144,6 +146,19 @@ class Solicitud(models.Model):
         """The earliest receipt among this request and those linked to it: what the law counts from."""
         return min([self.recibida, *self.vinculadas.values_list("recibida", flat=True)])
 
+    def la_recibio(self, persona: Any) -> bool:
+        """Whether this person received it, or one linked to it: then they do not approve it."""
+        return Paso.objects.filter(
+            solicitud__in=[self, *self.vinculadas.all()],
+            estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
+            por=persona,
+        ).exists()
+
+    @property
+    def ampliable(self) -> bool:
+        """Open, not extended yet and inside its first deadline."""
+        return self.abierta and not self.ampliada and plazos.hoy() <= self.vence
+
     @property
     def abierta(self) -> bool:
         return self.estado in estados.ABIERTAS
@@ -174,7 +189,9 @@ class Paso(SoloAnexar):
     solicitud = models.ForeignKey(
         Solicitud, models.PROTECT, related_name="pasos", verbose_name=_("solicitud")
     )
-    estado = models.CharField(_("estado"), max_length=20, choices=Estado)
+    estado = models.CharField(
+        _("estado"), max_length=20, choices=[*Estado.choices, (AMPLIADA, _("Plazo ampliado"))]
+    )
     por = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", verbose_name=_("por")
     )
@@ -188,7 +205,9 @@ class Paso(SoloAnexar):
         verbose_name = _("paso")
         verbose_name_plural = _("pasos")
         ordering = ["pk"]
-        constraints = [models.CheckConstraint(name="paso_estado", condition=Q(estado__in=Estado.values))]
+        constraints = [
+            models.CheckConstraint(name="paso_estado", condition=Q(estado__in=[*Estado.values, AMPLIADA]))
+        ]
 
     def __str__(self) -> str:
         return f"{self.estado} · {self.momento:%Y-%m-%d %H:%M}"

@@ -23,7 +23,7 @@ from privacidad.destinos import Recuento
 from privacidad.errores import CuatroOjos, DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.identificadores import sumar
-from privacidad.models import UNA_ABIERTA, Canal, Escrito, Evidencia, Paso, Solicitud
+from privacidad.models import AMPLIADA, UNA_ABIERTA, Canal, Escrito, Evidencia, Paso, Solicitud
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import bloquear, copiar, exigir, guardar, pasar, texto_conservado
 
@@ -109,11 +109,7 @@ def aprobar(*, solicitud: Solicitud, por: User, excepcion_motivo: str | None = N
 
     def cuatro_ojos(actual: Solicitud) -> None:
         menciones.exigir_decididas(actual)
-        la_recibio = Paso.objects.filter(
-            solicitud__in=[actual, *actual.vinculadas.all()],
-            estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
-            por=por,
-        ).exists()
+        la_recibio = actual.la_recibio(por)
         if la_recibio and excepcion_motivo is None:
             raise CuatroOjos
         if excepcion_motivo is not None and not la_recibio:
@@ -171,7 +167,7 @@ def ampliar(*, solicitud: Solicitud, motivo: str, por: User) -> None:
         anotado = texto_conservado(motivo, actual)
         actual.ampliada = actual.vence = plazos.ampliado(actual.primera_recepcion())
         guardar(actual)
-        Paso.objects.create(solicitud=actual, estado=actual.estado, por=por, texto=anotado)
+        Paso.objects.create(solicitud=actual, estado=AMPLIADA, por=por, texto=anotado)
         registro.anotar(
             tipo="ampliada",
             referencia=actual.referencia,

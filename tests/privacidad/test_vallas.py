@@ -126,8 +126,8 @@ def test_el_almacen_y_los_hilos_dan_un_error_con_nombre(
 ) -> None:
     with pytest.raises(SujetoSuprimido, match="se acaban de suprimir"):
         preferencia("C1")
-    with pytest.raises(SujetoSuprimido):
-        conversacion("C1", "h-C1-nuevo")
+    conversacion("C1", "h-C1-nuevo")  # answered, and not kept
+    assert not Hilo.objects.exists()
     with pytest.raises(HiloSuprimido, match="no vuelve"):  # E1, lg#7206
         conversacion("C1", "h-C1-a")
     with pytest.raises(HiloSuprimido):
@@ -171,6 +171,23 @@ def test_un_agente_a_mitad_de_un_turno_oye_la_frase_y_sigue(
     assert not Documento.objects.exists()
 
 
+def test_quien_vuelve_enseguida_es_atendido_y_no_se_guarda(
+    borrado: Any, almacen: Any, hilos: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The fence must not stop a person who comes back: they are answered as somebody new."""
+    modelo = ModeloGuionizado([AIMessage("Hola.")])
+    agente: Any = crear_agente_cliente(modelo, almacen=almacen, checkpointer=hilos)
+    contexto = ContextoCliente(cliente_id="C1", tienda="T1")
+    final = agente.invoke(
+        {"messages": [("user", "hola")]}, context=contexto, config=configuracion(contexto, "h-C1-nuevo")
+    )
+    assert final["messages"][-1].content == "Hola."
+    assert "- (ninguna)" in str(modelo.recibidos[0][0].content)
+    assert not Hilo.objects.exists()
+    assert "sin guardar" in caplog.text
+    assert "C1" not in caplog.text
+
+
 def test_un_agente_con_hilo_se_detiene_con_un_error_con_nombre(
     conversacion: Callable[..., None], hasta: Callable[..., Any], almacen: Any, hilos: Any
 ) -> None:
@@ -183,9 +200,9 @@ def test_un_agente_con_hilo_se_detiene_con_un_error_con_nombre(
 
     agente: Any = crear_agente_cliente(ModeloGuionizado([responde]), almacen=almacen, checkpointer=hilos)
     contexto = ContextoCliente(cliente_id="C1", tienda="T1")
-    with pytest.raises((HiloSuprimido, SujetoSuprimido)):
+    with pytest.raises(HiloSuprimido):
         agente.invoke(
-            {"messages": [("user", "hola")]}, context=contexto, config=configuracion(contexto, "h-C1-b")
+            {"messages": [("user", "hola")]}, context=contexto, config=configuracion(contexto, "h-C1-a")
         )
     assert not Hilo.objects.exists()
 
