@@ -123,8 +123,8 @@ class CheckpointerMemoria(PostgresSaver):
     ) -> RunnableConfig:
         """Save a checkpoint, registering the thread first.
 
-        For some minutes after a person was erased nothing of theirs is kept, and who comes back in that time is
-        answered all the same: the checkpoint is not saved, and the log says so.
+        For some minutes after a person was erased nothing of theirs is kept, and who comes back in that time
+        is answered all the same: the checkpoint is not saved, and the log says so.
 
         Raises :class:`HiloSinDueno`, :class:`HiloAjeno` and :class:`HiloSuprimido`.
         """

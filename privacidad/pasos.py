@@ -26,7 +26,7 @@ from privacidad.models import Solicitud
 
 @dataclass(frozen=True)
 class Accion:
-    """One step: ``a`` is the state it leads to (none for the extension), ``permiso`` what its service asks for."""
+    """One step: ``a`` is the state it leads to (an extension: none), ``permiso`` what its service needs."""
 
     nombre: str
     a: Estado | None
