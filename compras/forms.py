@@ -1,4 +1,4 @@
-"""The forms of purchasing. What a notice may say is decided in :func:`compras.avisos.componer`, not here."""
+"""The forms of a notice. What a notice may say is decided in :func:`compras.servicios.componer`, not here."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
-from compras import avisos
+from compras import servicios
 from compras.errores import AvisoNoValido
-from compras.lectura import Aviso, Filtros
+from compras.lectura import Aviso
 from compras.models import Proveedor
-from memoria.politica import ESPACIOS, Importancia
+from memoria.politica import Importancia
 
-_MAXIMOS = {c.nombre: c.maximo for c in ESPACIOS["proveedores"].campos}
 _FORMATOS = ["%Y-%m-%d", "%d/%m/%Y"]  # what a date control sends, and what is typed where there is none
 IMPORTANCIAS = [
     (Importancia.NORMAL.value, gettext_lazy("Normal")),
@@ -75,14 +74,14 @@ class FormularioAviso(forms.Form):
         }
         if not self.errors:
             try:
-                self.documento = avisos.componer(**contenido)
+                self.documento = servicios.componer(**contenido)
             except AvisoNoValido as error:
                 self.add_error(error.campo, str(error))
         self.contenido = contenido
         return datos
 
     def dice_lo_mismo_que(self, aviso: Aviso) -> bool:
-        return self.documento == avisos.componer(**aviso.contenido)
+        return self.documento == servicios.componer(**aviso.contenido)
 
 
 class FormularioNuevo(FormularioAviso):
@@ -104,7 +103,7 @@ class FormularioNuevo(FormularioAviso):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.setdefault("fecha", timezone.localdate())
-        self.initial.setdefault("clave", avisos.nueva_clave())
+        self.initial.setdefault("clave", servicios.nueva_clave())
         self.fields["proveedor"].label_from_instance = nombre_y_codigo  # type: ignore[attr-defined]  # its documented hook
 
     def clean_clave(self) -> str:
@@ -115,7 +114,7 @@ class FormularioNuevo(FormularioAviso):
 
     def con_otra_clave(self) -> FormularioNuevo:
         """The same, unsent, as another notice."""
-        return FormularioNuevo(initial={**self.cleaned_data, "clave": avisos.nueva_clave()})
+        return FormularioNuevo(initial={**self.cleaned_data, "clave": servicios.nueva_clave()})
 
 
 class FormularioCorreccion(FormularioAviso):
@@ -140,67 +139,6 @@ class FormularioCorreccion(FormularioAviso):
         """What the person typed, now as a correction of ``aviso``, which they have been shown."""
         version = aviso.version.isoformat() if aviso else ""
         return FormularioCorreccion(initial={**self.cleaned_data, "version": version})
-
-
-class FormularioFiltros(forms.Form):
-    """The filters of the list; they travel in the URL, so there is no free text among them."""
-
-    proveedor = forms.ChoiceField(label=gettext_lazy("Proveedor"), required=False)
-    estado = forms.ChoiceField(
-        label=gettext_lazy("Estado"),
-        required=False,
-        choices=[
-            ("vigente", pgettext_lazy("avisos", "Vigentes")),
-            ("caducado", pgettext_lazy("avisos", "Caducados")),
-            ("todos", pgettext_lazy("avisos", "Todos")),
-        ],
-    )
-    importancia = forms.ChoiceField(
-        label=gettext_lazy("Importancia"),
-        required=False,
-        choices=[("", gettext_lazy("Cualquiera")), *IMPORTANCIAS],
-    )
-
-    def __init__(self, *args: Any, proveedores: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _ofrecer(self.fields["proveedor"], proveedores, _("Todos"))
-
-    def filtros(self) -> Filtros:
-        """What was asked for. A value that is not among the choices filters nothing, and the form says so."""
-        self.is_valid()
-        pedidos = {campo: valor for campo, valor in self.cleaned_data.items() if valor}
-        return Filtros(**pedidos)
-
-
-class FormularioBusqueda(forms.Form):
-    """A question about one supplier. It is sent in the body: what it says may name somebody."""
-
-    proveedor = forms.ChoiceField(
-        label=gettext_lazy("Proveedor"),
-        error_messages={
-            "required": gettext_lazy("Para buscar, elija un proveedor."),
-            "invalid_choice": gettext_lazy("Ese proveedor no está en la lista: elija otro."),
-        },
-    )
-    consulta = forms.CharField(
-        label=gettext_lazy("Qué busca"),
-        max_length=_MAXIMOS["texto"],
-        error_messages={
-            "required": gettext_lazy("Para buscar, escriba qué busca."),
-            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
-        },
-    )
-
-    def __init__(self, *args: Any, proveedores: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _ofrecer(self.fields["proveedor"], proveedores, _("Elija un proveedor"))
-
-
-def _ofrecer(campo: forms.Field, proveedores: dict[str, str], vacio: str) -> None:
-    campo.choices = [  # type: ignore[attr-defined]  # a ChoiceField has choices
-        ("", vacio),
-        *((codigo, f"{nombre} ({codigo})") for codigo, nombre in proveedores.items()),
-    ]
 
 
 def nombre_y_codigo(proveedor: Proveedor) -> str:

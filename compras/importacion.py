@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TextIO
 from django.utils.translation import gettext as _
 from langgraph.store.base import PutOp
 
-from compras import avisos
+from compras import servicios
 from compras.errores import AvisoNoValido
 from compras.models import Proveedor
 from memoria import politica
@@ -208,7 +208,7 @@ def _renglon(linea: int, columnas: list[str], valores: list[str]) -> Renglon:
     fila = {c: v.strip() for c, v in zip(columnas, valores, strict=True)}
     if not fila["proveedor_id"]:
         raise AvisoNoValido(_("Falta el proveedor."))
-    documento = avisos.componer(
+    documento = servicios.componer(
         texto=fila["texto"],
         fecha=_fecha(fila["fecha"], "fecha"),
         importancia=fila.get("importancia", "").casefold() or Importancia.NORMAL,

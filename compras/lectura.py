@@ -52,7 +52,7 @@ class Aviso:
 
     @property
     def contenido(self) -> dict[str, Any]:
-        """What a person may change, by the names of :func:`compras.avisos.escribir`."""
+        """What a person may change, by the names of :func:`compras.servicios.escribir`."""
         return {
             "texto": self.texto,
             "fecha": self.fecha,

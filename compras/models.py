@@ -1,4 +1,4 @@
-"""Suppliers. What is known about each is in the agents' memory, not here: see :mod:`compras.avisos`."""
+"""Suppliers. What is known about each is in the agents' memory, not here: see :mod:`compras.servicios`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from compras import avisos, lectura
+from compras import lectura, servicios
 from memoria.explorador.panel import Tarjeta
 
 DIAS_A_LA_VISTA = 7
@@ -19,7 +19,7 @@ DIAS_A_LA_VISTA = 7
 
 def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
     """Notices written this week (from Monday) and notices about to expire, for those who may see them."""
-    if not request.user.has_perm(avisos.VER):
+    if not request.user.has_perm(servicios.VER):
         return
     hoy = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     escritos = lectura.escritos_desde(hoy - timedelta(days=hoy.weekday()))

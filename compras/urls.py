@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
-from compras import views
+from compras.vistas import avisos, escritura, proveedores, retirada
 from memoria.explorador.rutas import ConversorSujeto, de_url
 
 
@@ -23,10 +23,12 @@ register_converter(ConversorSegmento, "segmento")
 
 app_name = "compras"
 urlpatterns = [
-    path("avisos/", views.avisos, name="avisos"),
-    path("avisos/nuevo/", views.aviso_nuevo, name="aviso_nuevo"),
-    path("avisos/<segmento:codigo>/<segmento:clave>/", views.aviso, name="aviso"),
-    path("avisos/<segmento:codigo>/<segmento:clave>/corregir/", views.aviso_corregir, name="aviso_corregir"),
-    path("avisos/<segmento:codigo>/<segmento:clave>/retirar/", views.aviso_retirar, name="aviso_retirar"),
-    path("proveedores/", views.proveedores, name="proveedores"),
+    path("avisos/", avisos.avisos, name="avisos"),
+    path("avisos/nuevo/", escritura.aviso_nuevo, name="aviso_nuevo"),
+    path("avisos/<segmento:codigo>/<segmento:clave>/", avisos.aviso, name="aviso"),
+    path(
+        "avisos/<segmento:codigo>/<segmento:clave>/corregir/", escritura.aviso_corregir, name="aviso_corregir"
+    ),
+    path("avisos/<segmento:codigo>/<segmento:clave>/retirar/", retirada.aviso_retirar, name="aviso_retirar"),
+    path("proveedores/", proveedores.proveedores, name="proveedores"),
 ]

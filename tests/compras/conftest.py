@@ -42,10 +42,10 @@ def compradora(persona: Callable[..., Any]) -> Any:
 @pytest.fixture
 def escribir(proveedor: Any, compradora: Any) -> Callable[..., str]:
     """``escribir("Cierran en agosto")``: a notice of P1, written by Lola today; its key."""
-    from compras import avisos
+    from compras import servicios
 
     def hacerlo(texto: str = "Cierran en agosto", **campos: Any) -> str:
-        return avisos.escribir(
+        return servicios.escribir(
             **{
                 "proveedor": proveedor,
                 "texto": texto,

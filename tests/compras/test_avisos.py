@@ -15,7 +15,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connections
 from django.utils import timezone
 
-from compras import avisos, lectura
+from compras import lectura, servicios
 from compras.errores import (
     AvisoCaducado,
     AvisoCambiado,
@@ -35,7 +35,7 @@ Fila = Callable[..., Any]
 def corregir(proveedor: Any, clave: str, por: Any, **campos: Any) -> None:
     aviso = lectura.uno(proveedor.codigo, clave)
     assert aviso
-    avisos.corregir(
+    servicios.corregir(
         **{
             "proveedor": proveedor,
             "clave": clave,
@@ -74,10 +74,10 @@ def test_escribir_guarda_texto_autor_y_vida(escribir: Escribir, compradora: Any,
 def test_claves_nuevas_se_ordenan_por_tiempo_y_no_se_repiten() -> None:
     claves = []
     for _ in range(50):
-        claves.append(avisos.nueva_clave())
+        claves.append(servicios.nueva_clave())
         time.sleep(0.002)
     assert claves == sorted(claves)
-    assert len({avisos.nueva_clave() for _ in range(5000)}) == 5000
+    assert len({servicios.nueva_clave() for _ in range(5000)}) == 5000
 
 
 def test_escribir_con_una_clave_que_ya_esta_no_sobrescribe(escribir: Escribir, fila: Fila) -> None:
@@ -107,13 +107,13 @@ def test_sin_permiso_no_se_escribe_ni_corrige_ni_retira(
     with pytest.raises(SinPermiso):
         corregir(proveedor, clave, ajena, texto="Otro")
     with pytest.raises(SinPermiso):
-        avisos.retirar(proveedor=proveedor, clave=clave, por=ajena)
+        servicios.retirar(proveedor=proveedor, clave=clave, por=ajena)
     assert fila("P1", clave) == antes
 
 
 def test_buscar_sin_permiso_se_niega(proveedor: Any, persona: Callable[..., Any]) -> None:
     with pytest.raises(SinPermiso):
-        avisos.buscar(proveedor=proveedor, consulta="cierre", por=persona("operaciones"))
+        servicios.buscar(proveedor=proveedor, consulta="cierre", por=persona("operaciones"))
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_corregir_lo_retirado_no_lo_resucita(
     clave = escribir("Uno")
     abierto = lectura.uno("P1", clave)
     assert abierto
-    avisos.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
     with pytest.raises(AvisoNoExiste):
-        avisos.corregir(
+        servicios.corregir(
             proveedor=proveedor, clave=clave, version=abierto.version, por=compradora, **abierto.contenido
         )
     assert cuantos() == 0
@@ -239,9 +239,9 @@ def test_dos_personas_a_la_vez_gana_una_y_la_otra_lo_sabe(
     def cambiar(texto: str, por: Any) -> str:
         try:
             if orden == "corregir y retirar" and por == segunda:
-                avisos.retirar(proveedor=proveedor, clave=clave, por=por)
+                servicios.retirar(proveedor=proveedor, clave=clave, por=por)
                 return "retirado"
-            avisos.corregir(
+            servicios.corregir(
                 proveedor=proveedor,
                 clave=clave,
                 version=abierto.version,
@@ -308,11 +308,11 @@ def test_retirar_borra_el_documento_y_su_vector(
     escribir: Escribir, proveedor: Any, compradora: Any, propietario: psycopg.Connection
 ) -> None:
     clave, otra = escribir("Se retira"), escribir("Se queda")
-    avisos.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
     for tabla in ("store", "store_vectors"):
         assert propietario.execute(f"SELECT key FROM langgraph.{tabla}").fetchall() == [(otra,)]
     with pytest.raises(AvisoNoExiste):
-        avisos.retirar(proveedor=proveedor, clave=clave, por=compradora)
+        servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
 
 
 def test_retirar_un_aviso_caducado_tambien_se_puede(
@@ -324,7 +324,7 @@ def test_retirar_un_aviso_caducado_tambien_se_puede(
 ) -> None:
     clave = escribir()
     mover(clave, "-1 hour")
-    avisos.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
     assert cuantos() == 0
 
 
@@ -333,7 +333,7 @@ def test_el_registro_dice_quien_y_que_clave_nunca_el_texto(
 ) -> None:
     clave = escribir("Llamar a Ramona Quiñones")
     corregir(proveedor, clave, compradora, texto="Llamar a Ramona Quiñones por la tarde")
-    avisos.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
     entradas = list(LogEntry.objects.order_by("pk"))
     assert [e.action_flag for e in entradas] == [1, 2, 3]
     for entrada in entradas:
@@ -370,7 +370,9 @@ def test_buscar_da_solo_los_de_ese_proveedor_y_no_renueva(
     suyo = escribir("Cierran la fábrica en agosto por vacaciones")
     escribir("Cierran la fábrica en agosto por vacaciones", proveedor=otro_proveedor)
     antes = fila("P1", suyo)
-    hallados = avisos.buscar(proveedor=proveedor, consulta="cierre de la fábrica en agosto", por=compradora)
+    hallados = servicios.buscar(
+        proveedor=proveedor, consulta="cierre de la fábrica en agosto", por=compradora
+    )
     assert [a.clave for a in hallados.avisos] == [suyo]
     assert hallados.por_significado
     assert fila("P1", suyo) == antes
@@ -380,5 +382,5 @@ def test_buscar_no_da_lo_caducado(
     escribir: Escribir, proveedor: Any, compradora: Any, mover: Callable[..., None]
 ) -> None:
     mover(escribir("Cierran la fábrica en agosto"), "-1 hour")
-    hallados = avisos.buscar(proveedor=proveedor, consulta="cierran la fábrica en agosto", por=compradora)
+    hallados = servicios.buscar(proveedor=proveedor, consulta="cierran la fábrica en agosto", por=compradora)
     assert hallados.avisos == []

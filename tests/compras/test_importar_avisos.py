@@ -17,7 +17,7 @@ from django.core.management.base import CommandError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compras import avisos, importacion, lectura
+from compras import importacion, lectura, servicios
 from compras.models import Proveedor
 from memoria.busqueda import buscar_avisos
 from memoria.models import Ejecucion
@@ -242,7 +242,7 @@ def test_reimportar_no_deshace_lo_que_alguien_corrigio(
     importar(ruta)
     aviso = lectura.uno("P1", "A1")
     assert aviso
-    avisos.corregir(
+    servicios.corregir(
         proveedor=Proveedor.objects.get(codigo="P1"),
         clave="A1",
         version=aviso.version,

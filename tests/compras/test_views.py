@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from compras import avisos, lectura
+from compras import lectura, servicios
 from memoria.politica import documento_preferencia, espacio
 
 Navegar = Callable[..., Any]
@@ -35,7 +35,7 @@ def texto_de(respuesta: Any) -> str:
 def datos_nuevos(**campos: Any) -> dict[str, Any]:
     return {
         "proveedor": "P1",
-        "clave": avisos.nueva_clave(),
+        "clave": servicios.nueva_clave(),
         "texto": "Cierran en agosto",
         "fecha": timezone.localdate().isoformat(),
         "importancia": "normal",
@@ -395,7 +395,7 @@ def test_el_aviso_dice_quien_cuando_y_hasta_cuando(
     assert url("aviso_retirar", clave) in pagina
     aviso = lectura.uno("P1", clave)
     assert aviso
-    avisos.corregir(
+    servicios.corregir(
         proveedor=proveedor, clave=clave, version=aviso.version, por=compradora, **aviso.contenido
     )
     assert "Última corrección" in texto_de(navegar("consulta").get(url("aviso", clave)))

@@ -1,13 +1,7 @@
-"""What purchasing does with supplier notices: write, correct, withdraw and search them.
+"""Writing and correcting a notice.
 
 A notice lives in the agents' memory and nowhere else; the log entry of each change names its key, never its
 text.
-
-Two people on one notice: the check of the version and the write must be one step, and they happen on two
-connections (Django's reads, the store's pool writes). A ``SELECT … FOR UPDATE`` on Django's would make our
-own ``put`` wait for ourselves for ever, so each change takes a PostgreSQL advisory lock of its own notice,
-held by Django's transaction until the ``put`` has been committed. It is a transaction lock: it works through
-a pooler.
 """
 
 from __future__ import annotations
@@ -15,46 +9,30 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth.models import User
-from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from psycopg import OperationalError
 
 from compras.almacen import almacen
 from compras.errores import (
     AvisoCaducado,
     AvisoCambiado,
     AvisoDanado,
-    AvisoNoExiste,
     AvisoNoValido,
     ClaveRepetida,
     ErrorDeCompras,
-    MemoriaNoDisponible,
     ProveedorInactivo,
-    SinPermiso,
 )
-from compras.lectura import Aviso, uno, varios
+from compras.lectura import Aviso, uno
 from compras.models import Proveedor
+from compras.servicios.paso import ESCRIBIR, anotar, espacio, exigir, existente, traducir, turno
 from memoria import politica
-from memoria.almacen import DimensionDistinta
-from memoria.busqueda import buscar_avisos
-from memoria.conexion import BaseNoDisponible, BaseSinPreparar
-from memoria.embeddings import ErrorEmbeddings
 from memoria.politica import ESPACIOS, Importancia, Origen, PoliticaIncumplida
 
-VER = "compras.ver_avisos"
-ESCRIBIR = "compras.escribir_avisos"
-
-#: Hits of a search on screen: more than an agent gets, few enough to read.
-HALLAZGOS = 10
 #: A notice may be dated tomorrow (it is already that day somewhere, or it takes effect then), not later.
 DIAS_POR_DELANTE = 1
 
@@ -79,20 +57,20 @@ def escribir(
     Raises ``SinPermiso``, ``AvisoNoValido``, ``ProveedorInactivo``, ``ClaveRepetida`` and
     ``MemoriaNoDisponible``.
     """
-    _exigir(por, ESCRIBIR)
+    exigir(por, ESCRIBIR)
     documento = componer(
         texto=texto, fecha=fecha, importancia=importancia, asunto=asunto, valido_hasta=valido_hasta
     )
     documento["autor"] = str(por.pk)
     clave = clave or nueva_clave()
-    with _turno(proveedor, clave):
+    with turno(proveedor, clave):
         if not Proveedor.objects.activos().filter(pk=proveedor.pk).exists():
             raise ProveedorInactivo
         if uno(proveedor.codigo, clave):
             raise ClaveRepetida
-        _anotar(por, proveedor, clave, ADDITION, added={})
-        with _traducir():
-            almacen().put(_espacio(proveedor), clave, documento)
+        anotar(por, proveedor, clave, ADDITION, added={})
+        with traducir():
+            almacen().put(espacio(proveedor), clave, documento)
     return clave
 
 
@@ -115,21 +93,21 @@ def corregir(
     Raises ``SinPermiso``, ``AvisoNoValido``, ``AvisoNoExiste``, ``AvisoCaducado``, ``AvisoDanado``,
     ``AvisoCambiado`` (and then nothing was overwritten) and ``MemoriaNoDisponible``.
     """
-    _exigir(por, ESCRIBIR)
+    exigir(por, ESCRIBIR)
     documento = componer(
         texto=texto, fecha=fecha, importancia=importancia, asunto=asunto, valido_hasta=valido_hasta
     )
-    with _turno(proveedor, clave):
-        aviso = _existente(proveedor, clave)
+    with turno(proveedor, clave):
+        aviso = existente(proveedor, clave)
         if no_se_puede := motivo_de_no_corregir(aviso):
             raise no_se_puede
         if aviso.version != version:
             raise AvisoCambiado
         if aviso.autor:
             documento["autor"] = aviso.autor
-        _anotar(por, proveedor, clave, CHANGE, changed={"fields": _cambiados(aviso, documento)})
-        with _traducir():
-            almacen().put(_espacio(proveedor), clave, documento, ttl=_resto_de_vida(aviso))
+        anotar(por, proveedor, clave, CHANGE, changed={"fields": _cambiados(aviso, documento)})
+        with traducir():
+            almacen().put(espacio(proveedor), clave, documento, ttl=_resto_de_vida(aviso))
 
 
 def motivo_de_no_corregir(aviso: Aviso) -> ErrorDeCompras | None:
@@ -137,39 +115,6 @@ def motivo_de_no_corregir(aviso: Aviso) -> ErrorDeCompras | None:
     if aviso.caducado:
         return AvisoCaducado()
     return AvisoDanado() if aviso.danos else None
-
-
-def retirar(*, proveedor: Proveedor, clave: str, por: User) -> None:
-    """Delete a notice from the memory, expired or not.
-
-    Raises ``SinPermiso``, ``AvisoNoExiste`` and ``MemoriaNoDisponible``.
-    """
-    _exigir(por, ESCRIBIR)
-    with _turno(proveedor, clave):
-        _existente(proveedor, clave)
-        _anotar(por, proveedor, clave, DELETION, deleted={})
-        with _traducir():
-            almacen().delete(_espacio(proveedor), clave)
-
-
-@dataclass(frozen=True)
-class Hallazgos:
-    """The answer to a search. Without ``por_significado`` only the words themselves were looked for."""
-
-    avisos: list[Aviso]
-    por_significado: bool
-
-
-def buscar(*, proveedor: Proveedor, consulta: str, por: User, limite: int = HALLAZGOS) -> Hallazgos:
-    """The notices of one supplier that answer ``consulta``, best first. Nothing is renewed by looking.
-
-    Raises ``SinPermiso`` and ``MemoriaNoDisponible``.
-    """
-    _exigir(por, VER)
-    with _traducir():
-        memoria = almacen()
-        claves = [h.key for h in buscar_avisos(memoria, proveedor.codigo, consulta, limite=limite)]
-    return Hallazgos(varios(proveedor.codigo, claves), por_significado=memoria.modelo is not None)
 
 
 def componer(
@@ -227,33 +172,6 @@ def nueva_clave() -> str:
     return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
-def _exigir(por: User, permiso: str) -> None:
-    if not por.has_perm(permiso):
-        raise SinPermiso
-
-
-def _espacio(proveedor: Proveedor) -> tuple[str, str]:
-    return politica.espacio("proveedores", proveedor.codigo)
-
-
-@contextmanager
-def _turno(proveedor: Proveedor, clave: str) -> Iterator[None]:
-    """One change at a time of this notice, until the end of the transaction."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"aviso:{proveedor.codigo}:{clave}"]
-            )
-        yield
-
-
-def _existente(proveedor: Proveedor, clave: str) -> Aviso:
-    aviso = uno(proveedor.codigo, clave)
-    if aviso is None:
-        raise AvisoNoExiste
-    return aviso
-
-
 def _resto_de_vida(aviso: Aviso) -> int:
     """Whole minutes left. The store keeps the expiry of a living notice whatever we say here; but should it
     expire between our check and the write, it must not be born again with a whole life."""
@@ -265,25 +183,3 @@ def _resto_de_vida(aviso: Aviso) -> int:
 def _cambiados(aviso: Aviso, documento: dict[str, Any]) -> list[str]:
     antes = {c: v.isoformat() if isinstance(v, date) else v for c, v in aviso.contenido.items() if v}
     return [c for c in aviso.contenido if antes.get(c) != documento.get(c)]
-
-
-def _anotar(por: User, proveedor: Proveedor, clave: str, accion: int, **hecho: dict[str, Any]) -> None:
-    """The log entry. ``hecho`` is the verb of Django's own log, with what it says besides which notice."""
-    LogEntry.objects.log_actions(
-        user_id=por.pk,
-        queryset=Proveedor.objects.filter(pk=proveedor.pk),
-        action_flag=accion,
-        change_message=[{verbo: {"name": "aviso", "object": clave, **mas}} for verbo, mas in hecho.items()],
-        single_object=True,
-    )
-
-
-@contextmanager
-def _traducir() -> Iterator[None]:
-    """The edge of the memory: its errors in the words of this app."""
-    try:
-        yield
-    except PoliticaIncumplida as error:
-        raise AvisoNoValido(str(error)) from error
-    except (BaseNoDisponible, BaseSinPreparar, DimensionDistinta, ErrorEmbeddings, OperationalError) as error:
-        raise MemoriaNoDisponible from error

@@ -1,0 +1,80 @@
+"""What every change of a notice goes through: permission, one at a time, its log entry, errors in our words.
+
+Two people on one notice: the check of the version and the write must be one step, and they happen on two
+connections (Django's reads, the store's pool writes). A ``SELECT … FOR UPDATE`` on Django's would make our
+own ``put`` wait for ourselves for ever, so each change takes a PostgreSQL advisory lock of its own notice,
+held by Django's transaction until the ``put`` has been committed. It is a transaction lock: it works through
+a pooler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from psycopg import OperationalError
+
+from compras.errores import AvisoNoExiste, AvisoNoValido, MemoriaNoDisponible, SinPermiso
+from compras.lectura import Aviso, uno
+from compras.models import Proveedor
+from memoria import politica
+from memoria.almacen import DimensionDistinta
+from memoria.conexion import BaseNoDisponible, BaseSinPreparar
+from memoria.embeddings import ErrorEmbeddings
+from memoria.politica import PoliticaIncumplida
+
+VER = "compras.ver_avisos"
+ESCRIBIR = "compras.escribir_avisos"
+
+
+def exigir(por: User, permiso: str) -> None:
+    if not por.has_perm(permiso):
+        raise SinPermiso
+
+
+def espacio(proveedor: Proveedor) -> tuple[str, str]:
+    return politica.espacio("proveedores", proveedor.codigo)
+
+
+@contextmanager
+def turno(proveedor: Proveedor, clave: str) -> Iterator[None]:
+    """One change at a time of this notice, until the end of the transaction."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"aviso:{proveedor.codigo}:{clave}"]
+            )
+        yield
+
+
+def existente(proveedor: Proveedor, clave: str) -> Aviso:
+    aviso = uno(proveedor.codigo, clave)
+    if aviso is None:
+        raise AvisoNoExiste
+    return aviso
+
+
+def anotar(por: User, proveedor: Proveedor, clave: str, accion: int, **hecho: dict[str, Any]) -> None:
+    """The log entry. ``hecho`` is the verb of Django's own log, with what it says besides which notice."""
+    LogEntry.objects.log_actions(
+        user_id=por.pk,
+        queryset=Proveedor.objects.filter(pk=proveedor.pk),
+        action_flag=accion,
+        change_message=[{verbo: {"name": "aviso", "object": clave, **mas}} for verbo, mas in hecho.items()],
+        single_object=True,
+    )
+
+
+@contextmanager
+def traducir() -> Iterator[None]:
+    """The edge of the memory: its errors in the words of this app."""
+    try:
+        yield
+    except PoliticaIncumplida as error:
+        raise AvisoNoValido(str(error)) from error
+    except (BaseNoDisponible, BaseSinPreparar, DimensionDistinta, ErrorEmbeddings, OperationalError) as error:
+        raise MemoriaNoDisponible from error
