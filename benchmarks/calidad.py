@@ -27,7 +27,7 @@ from langgraph.store.base import PutOp
 from benchmarks.avisos import Aviso, Consulta, leer_avisos, leer_consultas
 from benchmarks.banco import Banco, abrir_banco
 from memoria.almacen import AlmacenMemoria
-from memoria.busqueda import buscar_avisos
+from memoria.busqueda import buscar_avisos, normalizada
 from memoria.embeddings import ModeloEmbeddings, crear_embeddings
 from memoria.politica import espacio, prefijo
 
@@ -107,12 +107,10 @@ def _media(valores: Iterable[float]) -> float:
 # -- rankings -------------------------------------------------------------------------------------
 
 # Full text as PostgreSQL brings it, over the same lexemes as the product's: any term, ranked by ts_rank.
-TEXTO_COMPLETO = r"""
+TEXTO_COMPLETO = f"""
 WITH pregunta AS (
     SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS alguno
-    FROM unnest(to_tsvector('pg_catalog.spanish', regexp_replace(
-        regexp_replace(normalize(lower(%(consulta)s::text), NFKD), '[\u0300-\u036f]', '', 'g'),
-        '[^a-z0-9]+', ' ', 'g')))
+    FROM unnest(to_tsvector('pg_catalog.spanish', {normalizada("%(consulta)s::text")}))
 )
 SELECT key FROM store, pregunta WHERE prefix = %(prefijo)s AND lexemas @@ alguno
 ORDER BY ts_rank(lexemas, alguno) DESC, key DESC LIMIT %(limite)s
