@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.db import connection
@@ -15,29 +14,62 @@ from memoria.agentes import ContextoCliente, configuracion, crear_agente_cliente
 from memoria.agentes.modelo import ModeloGuionizado
 from memoria.hilos import HiloSuprimido
 from memoria.models import Documento, Hilo
-from memoria.vallas import SujetoSuprimido
 from privacidad import servicios
 from privacidad.errores import ErrorDePrivacidad
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
 
 SUPRIMIDO = "C1"
-#: Four agents talk as the subject, four as people whose ids look like theirs.
+#: Four agents talk as the subject, four as people whose ids look like theirs; CALLADO says nothing meanwhile.
 AGENTES = (SUPRIMIDO, SUPRIMIDO, SUPRIMIDO, SUPRIMIDO, "C10", "C", "C_1", "c1")
+CALLADO = "C11"
 TIPOS = ("idioma", "horario", "contacto", "recogida")
+
+# How a turn may end.
+GUARDADO = "answered and kept"
+SIN_GUARDAR = "answered and not kept"
+RECHAZADO = "refused: its thread was erased"
+
+
+class Turno(NamedTuple):
+    """One turn of a conversation, what it was told to remember, and how it ended."""
+
+    hilo: str
+    tipo: str
+    valor: str
+    tras_suprimir: bool  # it began when the erasure was already committed
+    fin: str
+
+
+class Escena:
+    """What the agents of one test share: whether the erasure is committed, and what went wrong with any."""
+
+    def __init__(self) -> None:
+        self.suprimido = threading.Event()
+        self.inesperados: list[BaseException] = []
+        self._turno = threading.Condition()
+
+    def avisar(self) -> None:
+        with self._turno:
+            self._turno.notify_all()
+
+    def esperar(self, condicion: Callable[[], bool]) -> None:
+        """Until the condition holds; it is looked at whenever a turn ends."""
+        with self._turno:
+            llegaron = self._turno.wait_for(lambda: bool(self.inesperados) or condicion(), timeout=40)
+        assert self.inesperados == []
+        assert llegaron, "the agents did not get that far"
 
 
 class Conversador:
     """An agent that talks turn after turn until told to stop, and writes down how each turn ended."""
 
-    def __init__(self, numero: int, cliente: str, almacen: Any, hilos: Any) -> None:
+    def __init__(self, numero: int, cliente: str, almacen: Any, hilos: Any, escena: Escena) -> None:
         self.cliente = cliente
-        self.respondidos: list[tuple[str, str, str]] = []  # thread, kind and value it was told to remember
-        self.rechazos: Counter[str] = Counter()
-        self.inesperados: list[BaseException] = []
+        self.turnos: list[Turno] = []
         self._numero = numero
         self._contexto = ContextoCliente(cliente_id=cliente, tienda="T1")
-        self._almacen, self._hilos = almacen, hilos
+        self._almacen, self._hilos, self._escena = almacen, hilos, escena
         self._parar = threading.Event()
         self._hilo = threading.Thread(target=self._hablar)
 
@@ -49,21 +81,43 @@ class Conversador:
         self._hilo.join(60)
         assert not self._hilo.is_alive()
 
+    @property
+    def primero(self) -> str:
+        """The thread of its first conversation, to which it comes back every fourth turn."""
+        return f"h-{self._numero}-0"
+
+    def guardados(self) -> list[Turno]:
+        return [t for t in self.turnos if t.fin == GUARDADO]
+
+    def tras_suprimir(self, *, en_hilo_nuevo: bool) -> list[Turno]:
+        """The turns begun since the erasure, in a thread that began since then too, or in its first one."""
+        antes = {t.hilo for t in self.turnos if not t.tras_suprimir}
+        return [
+            t
+            for t in self.turnos
+            if t.tras_suprimir and (t.hilo not in antes if en_hilo_nuevo else t.hilo == self.primero)
+        ]
+
     def _hablar(self) -> None:
         turno = 0
         while not self._parar.is_set():
             turno += 1
             # Three turns to a conversation: threads go on and threads begin.
-            hilo = f"h-{self._numero}-{turno // 3}"
+            hilo = self.primero if turno % 4 == 0 else f"h-{self._numero}-{turno // 3}"
             tipo, valor = TIPOS[(turno + self._numero) % 4], f"valor {self._numero}-{turno}"
+            tras_suprimir = self._escena.suprimido.is_set()
             try:
-                self._un_turno(hilo, tipo, valor)
-            except (SujetoSuprimido, HiloSuprimido) as error:
-                self.rechazos[type(error).__name__] += 1
+                fin = self._un_turno(hilo, tipo, valor)
+            except HiloSuprimido:
+                fin = RECHAZADO
             except Exception as error:  # noqa: BLE001 - the test fails with what it was
-                self.inesperados.append(error)
+                self._escena.inesperados.append(error)
+                self._escena.avisar()
+                return
+            self.turnos.append(Turno(hilo, tipo, valor, tras_suprimir, fin))
+            self._escena.avisar()
 
-    def _un_turno(self, hilo: str, tipo: str, valor: str) -> None:
+    def _un_turno(self, hilo: str, tipo: str, valor: str) -> str:
         llamada = {"name": "recordar_preferencia", "args": {"tipo": tipo, "valor": valor}, "id": f"x{valor}"}
         modelo = ModeloGuionizado([AIMessage("", tool_calls=[llamada]), AIMessage(f"Anotado: {valor}")])
         agente: Any = crear_agente_cliente(modelo, almacen=self._almacen, checkpointer=self._hilos)
@@ -73,42 +127,67 @@ class Conversador:
             config=configuracion(self._contexto, hilo),
         )["messages"]
         assert final[-1].content == f"Anotado: {valor}"
-        if "Guardada" in str(final[-2].content):
-            self.respondidos.append((hilo, tipo, valor))
+        dijo_la_memoria = str(final[-2].content)
+        if "Guardada" in dijo_la_memoria:
+            return GUARDADO
+        assert "se acaban de suprimir" in dijo_la_memoria, dijo_la_memoria
+        return SIN_GUARDAR
 
 
 def test_ocho_agentes_hablan_mientras_se_suprime_a_uno(
     hasta: Callable[..., Any],
     preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
     almacen: Any,
     hilos: Any,
     propietario: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     preferencia(SUPRIMIDO)
+    preferencia(CALLADO)
+    conversacion(CALLADO, "h-callado")
     solicitud = hasta(Estado.APROBADA, SUPRIMIDO)
-    agentes = [Conversador(n, cliente, almacen, hilos) for n, cliente in enumerate(AGENTES)]
+    callado = lo_del_callado(propietario)
+    escena = Escena()
+    agentes = [Conversador(n, cliente, almacen, hilos, escena) for n, cliente in enumerate(AGENTES)]
+    suyos, otros = agentes[:4], agentes[4:]
     for agente in agentes:
         agente.empezar()
     try:
-        esperar(lambda: all(len(a.respondidos) >= 2 for a in agentes))
+        escena.esperar(lambda: all(len(a.guardados()) >= 2 for a in agentes))
         evidencia = servicios.ejecutar(solicitud=solicitud)
-        antes = [len(a.respondidos) for a in agentes]
+        escena.suprimido.set()
         assert lo_que_hay(propietario) == 0  # at zero with everybody still talking
-        otros = agentes[4:]
-        esperar(lambda: all(len(a.respondidos) >= n + 3 for a, n in zip(otros, antes[4:], strict=True)))
+        # Everybody goes on: in the conversation each began with, and in conversations begun since.
+        escena.esperar(
+            lambda: all(
+                len(a.tras_suprimir(en_hilo_nuevo=True)) >= 3 and a.tras_suprimir(en_hilo_nuevo=False)
+                for a in agentes
+            )
+        )
         assert lo_que_hay(propietario) == 0  # and it stays there
     finally:
         for agente in agentes:
             agente.terminar()
 
-    assert [e for a in agentes for e in a.inesperados] == []
-    assert all(a.rechazos.total() == 0 for a in otros)  # nobody else lost an answer
+    assert escena.inesperados == []
     assert solicitud.estado == Estado.COMPLETADA
     assert evidencia.destinos["memoria"]["borrados"]["documentos"] >= 1
-    assert evidencia.destinos["hilos"]["borrados"]["hilos"] >= 1
+    assert evidencia.destinos["hilos"]["borrados"]["hilos"] >= 4  # each agent's first one
     assert lo_que_hay(propietario) == 0
+
+    sin_guardar = 0
+    for agente in suyos:
+        nuevos = agente.tras_suprimir(en_hilo_nuevo=True)
+        assert {t.fin for t in nuevos} == {SIN_GUARDAR}  # who comes back is answered
+        assert {t.fin for t in agente.tras_suprimir(en_hilo_nuevo=False)} == {RECHAZADO}
+        assert GUARDADO not in {t.fin for t in agente.turnos if t.tras_suprimir}
+        sin_guardar += len(nuevos)
+    assert caplog.text.count("Conversación sin guardar") >= sin_guardar  # the log says it of each
     for agente in otros:
+        assert {t.fin for t in agente.turnos} == {GUARDADO}  # nobody else lost an answer
         comprobar_que_lo_tiene_todo(agente, hilos)
+    assert lo_del_callado(propietario) == callado
 
 
 def test_una_supresion_y_la_carga_de_un_agente_no_se_bloquean_para_siempre(
@@ -119,7 +198,8 @@ def test_una_supresion_y_la_carga_de_un_agente_no_se_bloquean_para_siempre(
     for sujeto in sujetos:
         conversacion(sujeto, f"h-{sujeto}-0")
     solicitudes = [hasta(Estado.APROBADA, sujeto) for sujeto in sujetos]
-    agentes = [Conversador(100 + n, sujetos[n], almacen, hilos) for n in range(4)]
+    escena = Escena()
+    agentes = [Conversador(100 + n, sujetos[n], almacen, hilos, escena) for n in range(4)]
     for agente in agentes:
         agente.empezar()
     fallos: list[str] = []
@@ -144,7 +224,7 @@ def test_una_supresion_y_la_carga_de_un_agente_no_se_bloquean_para_siempre(
         for agente in agentes:
             agente.terminar()
     assert fallos == []
-    assert [e for a in agentes for e in a.inesperados] == []
+    assert escena.inesperados == []
     assert set(Solicitud.objects.values_list("estado", flat=True)) == {Estado.COMPLETADA}
     assert not Documento.objects.exists()
     assert not Hilo.objects.exists()
@@ -152,16 +232,32 @@ def test_una_supresion_y_la_carga_de_un_agente_no_se_bloquean_para_siempre(
 
 def comprobar_que_lo_tiene_todo(agente: Conversador, hilos: Any) -> None:
     """The last value of each kind is in its card, and every conversation is whole in its thread."""
-    ultimos = {f"pref-{tipo}": valor for _, tipo, valor in agente.respondidos}
+    ultimos = {f"pref-{t.tipo}": t.valor for t in agente.turnos}
     ficha = Documento.objects.del_sujeto("clientes", agente.cliente)
     assert {d.key: d.value["valor"] for d in ficha} == ultimos
     contexto = ContextoCliente(cliente_id=agente.cliente, tienda="T1")
-    for hilo in {h for h, _, _ in agente.respondidos}:
+    for hilo in {t.hilo for t in agente.turnos}:
         punto = hilos.get_tuple(configuracion(contexto, hilo))
         dichos = [m.content for m in punto.checkpoint["channel_values"]["messages"]]
-        for _, _, valor in (r for r in agente.respondidos if r[0] == hilo):
-            assert valor in dichos
-            assert f"Anotado: {valor}" in dichos
+        for turno in (t for t in agente.turnos if t.hilo == hilo):
+            assert turno.valor in dichos
+            assert f"Anotado: {turno.valor}" in dichos
+
+
+def lo_del_callado(propietario: Any) -> list[str]:
+    """Every row, all columns, of somebody who says nothing while others are erased."""
+    filas: list[str] = []
+    for tabla, donde in (
+        ("langgraph.store", f"prefix = 'clientes.{CALLADO}'"),
+        ("langgraph.store_vectors", f"prefix = 'clientes.{CALLADO}'"),
+        ("hilos", "thread_id = 'h-callado'"),
+        ("langgraph.checkpoints", "thread_id = 'h-callado'"),
+        ("langgraph.checkpoint_blobs", "thread_id = 'h-callado'"),
+        ("langgraph.checkpoint_writes", "thread_id = 'h-callado'"),
+    ):
+        filas += [f[0] for f in propietario.execute(f"SELECT to_jsonb(t)::text FROM {tabla} t WHERE {donde}")]
+    assert len(filas) >= 5
+    return sorted(filas)
 
 
 def lo_que_hay(propietario: Any) -> int:
@@ -177,11 +273,3 @@ def lo_que_hay(propietario: Any) -> int:
         """
     ).fetchone()
     return int(cuantas)
-
-
-def esperar(condicion: Callable[[], bool]) -> None:
-    for _ in range(1200):
-        if condicion():
-            return
-        threading.Event().wait(0.05)
-    pytest.fail("the agents did not get that far in a minute")
