@@ -47,6 +47,15 @@ class Proveedor(models.Model):
     activo = models.BooleanField(
         _("activo"), default=True, help_text=_("De un proveedor inactivo no se escriben avisos nuevos.")
     )
+    #: Where its notices went, when its code turned out to be another's; never a chain (see ``fusionar``).
+    fusionado_en = models.ForeignKey(
+        "self",
+        models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="fusionados",
+        verbose_name=_("unido a"),
+    )
 
     objects = ProveedorQuerySet.as_manager()
 
@@ -60,7 +69,10 @@ class Proveedor(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=~models.Q(codigo="") & ~models.Q(nombre=""), name="proveedor_con_codigo_y_nombre"
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(fusionado_en=None) | models.Q(activo=False), name="fusionado_es_inactivo"
+            ),
         ]
 
     def __str__(self) -> str:
