@@ -39,7 +39,11 @@ PREPARADA = "preparada"
 
 
 class Comprobacion(NamedTuple):
-    """One line of the checklist; ``remedio`` is empty when ``ok``."""
+    """One line of the checklist. ``remedio`` says what to do when it is not ``ok``.
+
+    With ``ok`` and a ``remedio`` it is a warning: everything works, and something could be told better. The
+    list is as good as without it.
+    """
 
     id: str
     ok: bool
@@ -48,11 +52,13 @@ class Comprobacion(NamedTuple):
 
 
 class Hallazgo(NamedTuple):
-    """What a check found. ``remedio`` says what to do if it is not ``ok``."""
+    """What a check found. ``remedio`` says what to do if it is not ``ok``, or if ``aviso``: then also
+    when it is."""
 
     ok: bool
     detalle: str
     remedio: str
+    aviso: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,8 @@ def _con_cuidado(comprobacion: Callable[[_Contexto], Hallazgo], contexto: _Conte
 
 
 def _linea(identificador: str, hallazgo: Hallazgo) -> Comprobacion:
-    return Comprobacion(identificador, hallazgo.ok, hallazgo.detalle, "" if hallazgo.ok else hallazgo.remedio)
+    remedio = hallazgo.remedio if hallazgo.aviso or not hallazgo.ok else ""
+    return Comprobacion(identificador, hallazgo.ok, hallazgo.detalle, remedio)
 
 
 def _abrir(alias: str) -> BaseDatabaseWrapper | None:
@@ -456,6 +463,36 @@ def _secretos(c: _Contexto) -> Hallazgo:
     )
 
 
+# What follows only warns: an installation works without it, and its documents say that it is not known.
+
+
+def _direccion_publica(c: _Contexto) -> Hallazgo:
+    return Hallazgo(
+        True,
+        _("Dirección pública en los documentos y los avisos: %(direccion)s.")
+        % {"direccion": settings.SITE_URL or _("ninguna")},
+        _(
+            "Ponga en SITE_URL la dirección con la que se entra desde fuera: sin ella, los certificados no "
+            "dicen en qué servidor se comprueban, y los recordatorios no llevan enlace."
+        ),
+        aviso=not settings.SITE_URL,
+    )
+
+
+def _dias_de_las_copias(c: _Contexto) -> Hallazgo:
+    dias = settings.COPIAS_DIAS
+    return Hallazgo(
+        True,
+        _("Días que se conservan las copias de seguridad: %(dias)s.")
+        % {"dias": _("no consta") if dias is None else dias},
+        _(
+            "Ponga en COPIAS_DIAS los días que se conservan las copias de seguridad y el WAL archivado: sin "
+            "ello, los certificados no dicen hasta qué día puede quedar en ellas lo borrado."
+        ),
+        aviso=dias is None,
+    )
+
+
 #: ``{id: (whether it needs the tables, the check)}``, in the order they are shown.
 _COMPROBACIONES: dict[str, tuple[bool, Callable[[_Contexto], Hallazgo]]] = {
     "roles": (False, _roles),
@@ -477,4 +514,6 @@ _COMPROBACIONES: dict[str, tuple[bool, Callable[[_Contexto], Hallazgo]]] = {
     "ultimo-barrido": (True, _ultimo_barrido),
     "depuracion": (False, _depuracion),
     "secretos": (False, _secretos),
+    "direccion-publica": (False, _direccion_publica),
+    "dias-de-las-copias": (False, _dias_de_las_copias),
 }

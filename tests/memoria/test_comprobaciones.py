@@ -23,9 +23,16 @@ from memoria.politica import documento_preferencia
 from tests.memoria.procesos import gestionar
 
 DIMS = embeddings_configurados().dims
+
 IDIOMA = Jsonb(documento_preferencia("clientes", tipo="idioma", valor="francés", hilo="h1")[1])
 SECCION = Jsonb(documento_preferencia("empleados", tipo="seccion", valor="textil", hilo="h1")[1])
 AVISO = Jsonb({"texto": "Cierran en agosto", "fecha": "2026-03-01"})
+
+
+@pytest.fixture(autouse=True)
+def dicho_lo_que_se_pide(settings: Any) -> None:
+    """What the checklist warns about when nobody has said it."""
+    settings.SITE_URL, settings.COPIAS_DIAS = "https://memoria.example", 35
 
 
 def rojas() -> set[str]:
@@ -296,6 +303,25 @@ class TestConfiguracion:
     def test_one_single_connection_is_a_choice(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("DATABASE_URL_OWNER", "")
         assert rojas() == set()
+
+    @pytest.mark.parametrize(
+        ("identificador", "variable", "nada"),
+        [("direccion-publica", "SITE_URL", ""), ("dias-de-las-copias", "COPIAS_DIAS", None)],
+    )
+    def test_what_the_documents_need_and_nobody_has_said_is_a_warning(
+        self, bd: str, settings: Any, identificador: str, variable: str, nada: Any
+    ) -> None:
+        setattr(settings, variable, nada)
+        (aviso,) = [c for c in comprobar() if c.remedio]
+        assert (aviso.id, aviso.ok) == (identificador, True)
+        assert variable in aviso.remedio
+        salida = io.StringIO()
+        call_command("doctor", stdout=salida, stderr=io.StringIO())
+        lineas = salida.getvalue().splitlines()
+        assert lineas[-1] == "Todo está bien, con 1 aviso."
+        suya = next(i for i, linea in enumerate(lineas) if linea.startswith("! "))
+        assert identificador in lineas[suya]
+        assert variable in lineas[suya + 1]
 
 
 class TestOrden:

@@ -45,6 +45,9 @@ class Command(ComandoMemoria):
         )
 
     def handle(self, *args: Any, **opciones: Any) -> None:
+        if settings.EMBEBIDO and not settings.SITE_URL:
+            # What is printed says where it is checked; gunicorn gets it from the environment.
+            settings.SITE_URL = os.environ["SITE_URL"] = f"http://localhost:{opciones['port']}"
         super().handle(*args, **opciones)
         if not opciones["no_server"]:
             servir(opciones["port"])

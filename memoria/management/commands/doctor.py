@@ -37,12 +37,18 @@ def _salida(lista: list[Comprobacion], rojas: list[Comprobacion]) -> Salida:
 def _frase(lista: list[Comprobacion], rojas: list[Comprobacion]) -> str:
     lineas = []
     for c in lista:
-        lineas.append(f"{'✓' if c.ok else '✗'} {c.id}: {c.detalle}")
-        if not c.ok:
+        lineas.append(f"{'✗' if not c.ok else '!' if c.remedio else '✓'} {c.id}: {c.detalle}")
+        if c.remedio:
             lineas.append(f"    → {c.remedio}")
     if rojas:
         mal = ngettext("Hay %(n)s punto mal.", "Hay %(n)s puntos mal.", len(rojas))
         lineas.append(mal % {"n": len(rojas)})
-    else:
-        lineas.append(_("Todo está bien."))
+        return "\n".join(lineas)
+    avisos = sum(1 for c in lista if c.remedio)
+    lineas.append(
+        ngettext("Todo está bien, con %(n)s aviso.", "Todo está bien, con %(n)s avisos.", avisos)
+        % {"n": avisos}
+        if avisos
+        else _("Todo está bien.")
+    )
     return "\n".join(lineas)
