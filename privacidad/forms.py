@@ -13,7 +13,7 @@ from memoria.politica import ESPACIOS
 from privacidad import plazos
 from privacidad.models import Canal, Exclusion, Mencion
 from privacidad.servicios.paso import LARGO_MAXIMO_TEXTO
-from privacidad.servicios.solicitud import LARGO_MAXIMO_SUJETO
+from privacidad.servicios.solicitud import LARGO_MAXIMO_SUJETO, SIN_IDENTIFICADOR
 
 
 class _DatoField(forms.CharField):
@@ -82,6 +82,12 @@ class RecibirForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["espacio"].choices = [(n, nombre_de_espacio(n).capitalize()) for n in ESPACIOS]  # type: ignore[attr-defined]  # a ChoiceField
         self.fields["recibida"].initial = plazos.hoy
+
+    def clean_sujeto_id(self) -> str:
+        valor: str = self.cleaned_data["sujeto_id"]
+        if valor.isspace():
+            raise forms.ValidationError(SIN_IDENTIFICADOR)
+        return valor
 
     def clean(self) -> dict[str, Any]:
         """The other identifiers together, as the service takes them."""

@@ -19,22 +19,38 @@ from django.utils.translation import gettext as _
 from privacidad import palabras, plazos
 from privacidad.escritos.papel import Papel
 from privacidad.models import Solicitud
+from privacidad.templatetags.solicitudes import esperas
 
 
 class Fila(NamedTuple):
-    """One request. Dates are ``dd/mm/aaaa``, empty while it is open; ``resultado`` is its state today."""
+    """One request. Dates are ``dd/mm/aaaa``, empty for what has not happened.
+
+    ``vence`` is the first deadline and ``ampliada`` the second one, where there is one; ``resultado`` is its
+    state today and ``borrado`` what was erased, by destination.
+    """
 
     referencia: str
     canal: str
     recibida: str
     vence: str
+    ampliada: str
     cerrada: str
     resultado: str
+    borrado: str
 
 
 def cabecera() -> Fila:
     """The names of the columns."""
-    return Fila(_("Referencia"), _("Canal"), _("Recibida"), _("Vence"), _("Cerrada"), _("Resultado"))
+    return Fila(
+        _("Referencia"),
+        _("Canal"),
+        _("Recibida"),
+        _("Vence"),
+        _("Ampliada hasta"),
+        _("Cerrada"),
+        _("Resultado"),
+        _("Borrado"),
+    )
 
 
 def filas(mes: date) -> list[Fila]:
@@ -47,12 +63,23 @@ def filas(mes: date) -> list[Fila]:
             s.referencia,
             str(s.get_canal_display()),
             _dia(s.recibida),
-            _dia(s.vence),
+            _dia(_primer_plazo(s)),
+            _dia(s.ampliada) if s.ampliada else "",
             _dia(timezone.localdate(s.cerrada, timezone=plazos.MADRID)) if s.cerrada else "",
-            palabras.estado(s, borro=s.borro).texto,
+            ", ".join(e.texto for e in (palabras.estado(s, borro=s.borro), *esperas(s))),
+            palabras.borrado(s.evidencias.all(), s.gestiones.all()),
         )
-        for s in recibidas.defer("sujeto_id", "reservado").order_by("recibida", "pk")
+        for s in recibidas.defer("sujeto_id", "reservado")
+        .prefetch_related("vinculadas", "evidencias", "gestiones")
+        .order_by("recibida", "pk")
     ]
+
+
+def _primer_plazo(solicitud: Solicitud) -> date:
+    """When it was due before it was extended. Reads ``vinculadas`` whole."""
+    if not solicitud.ampliada:
+        return solicitud.vence
+    return plazos.vencimiento(min(s.recibida for s in (solicitud, *solicitud.vinculadas.all())))
 
 
 def en_csv(mes: date) -> bytes:
@@ -74,6 +101,7 @@ def en_pdf(mes: date) -> bytes:
         responsable=settings.RESPONSABLE,
         momento=ahora,
         identidad=f"{mes:%Y%m}{int(ahora.timestamp()):026d}",
+        apaisado=True,
     )
     encontradas = filas(mes)
     papel.parrafo(
@@ -81,7 +109,7 @@ def en_pdf(mes: date) -> bytes:
         % {"mes": nombre(mes), "hoy": hoy, "n": len(encontradas)}
     )
     if encontradas:
-        papel.tabla(cabecera(), encontradas, (31, 31, 24, 24, 24, 36))
+        papel.tabla(cabecera(), encontradas, (29, 27, 22, 22, 22, 22, 40, 73))
     return papel.bytes()
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from privacidad.destinos import DESTINOS, Recuento
 from privacidad.estados import Estado
-from privacidad.models import Evidencia, Solicitud
+from privacidad.models import Evidencia, Gestion, Solicitud
 
 
 class Etiqueta(NamedTuple):
@@ -38,8 +38,11 @@ DIAS_DE_AVISO = 7
 
 
 def estado(solicitud: Solicitud, *, borro: bool) -> Etiqueta:
-    """The state of a request. Half done, or done with nothing to erase, is never shown as a success."""
-    if solicitud.estado == Estado.COMPLETADA and not borro:
+    """The state of a request. Half done, or done with nothing to erase, is never shown as a success.
+
+    ``borro`` is what is known to have been erased: by the evidence, or here and outside (``con_resultado``).
+    """
+    if solicitud.estado == Estado.COMPLETADA and not borro and not _borro_fuera(solicitud):
         return Etiqueta(_("Completada, sin datos localizados"), "aviso")
     return Etiqueta(str(Estado(solicitud.estado).label), _TONOS.get(solicitud.estado, "neutra"))
 
@@ -50,6 +53,48 @@ _TONOS: dict[str, str] = {
     Estado.APROBADA: "aviso",
     Estado.REAPARECIDA: "mal",
 }
+
+
+def _borro_fuera(solicitud: Solicitud) -> bool:
+    """Whether an external destination confirmed a deletion; asked only of one that was not read with it."""
+    if hasattr(solicitud, "borro"):
+        return bool(solicitud.borro)
+    return solicitud.gestiones.filter(estado=Gestion.Estado.HECHA).exists()
+
+
+def espera(solicitud: Solicitud, *, retenidos: int, sin_confirmar: int) -> list[Etiqueta]:
+    """What an open request waits for besides somebody's next step: rows that are held back, from the day they
+    are, and external destinations that have not confirmed."""
+    if not solicitud.abierta:
+        return []
+    esperas = []
+    if retenidos:
+        esperas.append(ngettext("%d dato retenido", "%d datos retenidos", retenidos) % retenidos)
+    if sin_confirmar:
+        texto = ngettext(
+            "Falta que lo confirme %d sistema externo",
+            "Falta que lo confirmen %d sistemas externos",
+            sin_confirmar,
+        )
+        esperas.append(texto % sin_confirmar)
+    return [Etiqueta(texto, "aviso") for texto in esperas]
+
+
+#: What names a person, as people call it: of a mention, which of it was found.
+NOMBRES_DE_DATO = {
+    "email": gettext_lazy("el correo electrónico"),
+    "telefono": gettext_lazy("el teléfono"),
+    "nif": gettext_lazy("el NIF o NIE"),
+    "nombre": gettext_lazy("el nombre"),
+    "sujeto": gettext_lazy("el identificador de la persona"),
+}
+
+
+def nombres_de_datos(claves: Iterable[str]) -> list[str]:
+    """Those, in the order of :data:`NOMBRES_DE_DATO`; all the rest together, once, as "another"."""
+    claves = set(claves)
+    nombres = [str(nombre) for clave, nombre in NOMBRES_DE_DATO.items() if clave in claves]
+    return [*nombres, _("otro de sus datos")] if claves - NOMBRES_DE_DATO.keys() else nombres
 
 
 class Linea(NamedTuple):
@@ -73,6 +118,66 @@ def lineas(evidencia: Evidencia) -> list[Linea]:
         Linea(_destino(nombre), _que(nombre, clave), n, evidencia.destinos[nombre]["despues"][clave])
         for nombre, clave, n in _en_orden(antes)
     ]
+
+
+class Externo(NamedTuple):
+    """How an external destination stands for a request. What is not known of a count is ``None``."""
+
+    destino: str
+    estado: Etiqueta
+    gestion: Gestion
+    lineas: list[tuple[str, int | None, int | None]]
+
+
+def externos(gestiones: Iterable[Gestion]) -> list[Externo]:
+    """Each external destination of a request with its counts, before and after."""
+    return [
+        Externo(
+            _destino(g.destino),
+            Etiqueta(str(g.get_estado_display()), _TONOS_EXTERNOS.get(g.estado, "aviso")),
+            g,
+            [
+                (_que(g.destino, clave), g.recuento["antes"][clave], g.recuento.get("despues", {}).get(clave))
+                for clave in g.recuento.get("antes", {})
+            ],
+        )
+        for g in gestiones
+    ]
+
+
+_TONOS_EXTERNOS: dict[str, str] = {
+    Gestion.Estado.HECHA: "bien",
+    Gestion.Estado.SIN_DATOS: "neutra",
+    Gestion.Estado.FALLIDA: "mal",
+}
+
+
+def borrado(evidencias: Iterable[Evidencia], gestiones: Iterable[Gestion]) -> str:
+    """What was erased in all, by destination: "Memoria de los agentes: 2 documentos; Langfuse: 3 trazas".
+
+    Of an external destination, what it had and was read back as gone: what is not confirmed is not erased.
+    """
+    total: dict[str, Recuento] = {}
+    for evidencia in evidencias:
+        for nombre, datos in evidencia.destinos.items():
+            _sumar(total, nombre, datos["borrados"])
+    for gestion in gestiones:
+        if gestion.estado == Gestion.Estado.HECHA:
+            # What there was says more than a deletion that was asked for twice.
+            antes, borrados = gestion.recuento.get("antes", {}), gestion.recuento.get("borrados", {})
+            cuales = {**antes, **borrados}
+            _sumar(total, gestion.destino, {c: max(antes.get(c, 0), borrados.get(c, 0)) for c in cuales})
+    partes: dict[str, list[str]] = {}
+    for nombre, clave, n in _en_orden(total):
+        if n:
+            partes.setdefault(_destino(nombre), []).append(f"{n} {_que(nombre, clave, n)}")
+    return "; ".join(f"{destino}: {', '.join(cuentas)}" for destino, cuentas in partes.items())
+
+
+def _sumar(total: dict[str, Recuento], nombre: str, recuento: Mapping[str, int]) -> None:
+    suyo = total.setdefault(nombre, {})
+    for clave, n in recuento.items():
+        suyo[clave] = suyo.get(clave, 0) + n
 
 
 def resumen_de_datos(vista_previa: Mapping[str, Recuento]) -> str:

@@ -6,7 +6,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from django.db import models
-from django.db.models import Case, Exists, F, OuterRef, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Subquery, Value, When
+from django.db.models.functions import Coalesce
 
 from privacidad import estados
 from privacidad.errores import RegistroSoloAnexar
@@ -44,14 +45,27 @@ class SolicitudQuerySet(models.QuerySet["Solicitud"]):
         return self.order_by(cerrada, vence_si_abierta, F("cerrada").desc(nulls_last=True), "pk")
 
     def con_resultado(self) -> models.QuerySet[Any]:
-        """With one more attribute, ``borro``: whether some evidence says that something was erased."""
-        from privacidad.models import Evidencia
+        """With what became of it: ``borro``, whether something was erased, here or in an external destination
+        that confirmed it; ``retenidos``, how many rows are held back now; ``sin_confirmar``, how many
+        external destinations have not confirmed."""
+        from privacidad.models import Evidencia, Exclusion, Gestion
 
-        return self.annotate(
-            borro=Exists(
-                Evidencia.objects.filter(solicitud=OuterRef("pk"), resultado=Evidencia.Resultado.BORRADO)
-            )
+        suyas = {"solicitud": OuterRef("pk")}
+        sin_confirmar = Gestion.objects.filter(**suyas).exclude(
+            estado__in=[Gestion.Estado.HECHA, Gestion.Estado.SIN_DATOS]
         )
+        return self.annotate(
+            borro=Exists(Evidencia.objects.filter(**suyas, resultado=Evidencia.Resultado.BORRADO))
+            | Exists(Gestion.objects.filter(**suyas, estado=Gestion.Estado.HECHA)),
+            retenidos=_cuantas(Exclusion.objects.activas().filter(**suyas)),
+            sin_confirmar=_cuantas(sin_confirmar),
+        )
+
+
+def _cuantas(de_una_solicitud: models.QuerySet[Any]) -> Coalesce:
+    """How many of them, as a subquery."""
+    cuenta = de_una_solicitud.order_by().values("solicitud").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(cuenta), 0)
 
 
 class ExclusionQuerySet(models.QuerySet["Exclusion"]):

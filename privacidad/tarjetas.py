@@ -14,6 +14,7 @@ from memoria.explorador.panel import Tarjeta
 from privacidad import plazos, registro
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
+from privacidad.querysets import SolicitudQuerySet
 
 
 def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
@@ -89,16 +90,46 @@ def _a_medias(lista: str) -> Iterable[Tarjeta]:
             url=f"{lista}?estado={Estado.REAPARECIDA}",
             tono="mal",
         )
-    parciales = Solicitud.objects.parciales().count()
-    if parciales:
+    parciales = Solicitud.objects.parciales()
+    cuantas = parciales.count()
+    if cuantas:
         yield Tarjeta(
             titulo=_("Supresiones a medias"),
-            cifra=parciales,
-            frase=ngettext(
-                "solicitud tiene algo retenido o sin verificar.",
-                "solicitudes tienen algo retenido o sin verificar.",
-                parciales,
+            cifra=cuantas,
+            frase=" ".join(
+                (
+                    ngettext(
+                        "solicitud sin terminar de borrar.",
+                        "solicitudes sin terminar de borrar.",
+                        cuantas,
+                    ),
+                    *_a_que_esperan(parciales),
+                )
             ),
             url=f"{lista}?estado={Estado.PARCIAL}",
             tono="aviso",
+        )
+
+
+def _a_que_esperan(parciales: SolicitudQuerySet) -> Iterable[str]:
+    resultados = parciales.con_resultado()
+    retenidas = resultados.filter(retenidos__gt=0).count()
+    if retenidas:
+        yield (
+            ngettext(
+                "%d espera a que se suelten sus datos retenidos.",
+                "%d esperan a que se suelten sus datos retenidos.",
+                retenidas,
+            )
+            % retenidas
+        )
+    sin_confirmar = resultados.filter(sin_confirmar__gt=0).count()
+    if sin_confirmar:
+        yield (
+            ngettext(
+                "%d espera a que otro sistema confirme el borrado.",
+                "%d esperan a que otro sistema confirme el borrado.",
+                sin_confirmar,
+            )
+            % sin_confirmar
         )

@@ -25,6 +25,7 @@ from privacidad import plazos
 from privacidad.destinos import DESTINOS
 from privacidad.estados import Estado
 from privacidad.models import AMPLIADA, Escrito, Evidencia, Exclusion, Gestion, Mencion, Paso, Solicitud
+from privacidad.palabras import nombres_de_datos
 
 Datos = dict[str, Any]
 
@@ -217,7 +218,7 @@ def _menciones(solicitud: Solicitud) -> list[Datos]:
     for m in solicitud.menciones.exclude(decision=Mencion.Decision.PENDIENTE).order_by("pk"):
         por_fila.setdefault((m.prefijo, m.clave), []).append(m)
     iguales = Counter(
-        (filas[0].decision, ", ".join(sorted({m.identificador for m in filas})), filas[0].motivo)
+        (filas[0].decision, ", ".join(nombres_de_datos(m.identificador for m in filas)), filas[0].motivo)
         for filas in por_fila.values()
     )
     return [

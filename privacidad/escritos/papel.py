@@ -25,12 +25,19 @@ _NEGRO = 0
 
 class Papel(FPDF):
     """One document, in the language in force. ``momento`` and ``identidad`` (32 hexadecimal digits) make its
-    bytes repeatable."""
+    bytes repeatable. ``apaisado``: with the long side down, for a wide table."""
 
     def __init__(
-        self, *, titulo: str, numero: str, responsable: str, momento: datetime, identidad: str
+        self,
+        *,
+        titulo: str,
+        numero: str,
+        responsable: str,
+        momento: datetime,
+        identidad: str,
+        apaisado: bool = False,
     ) -> None:
-        super().__init__(format="A4")
+        super().__init__(orientation="landscape" if apaisado else "portrait", format="A4")
         self.core_fonts_encoding = _CODIFICACION
         self._cabecera = imprimible(responsable)
         self._numero = imprimible(numero)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from privacidad import estados, registro
 from privacidad.destinos import Sujeto
 from privacidad.destinos import destino as buscar_destino
-from privacidad.errores import DatoNoValido, TransicionNoPermitida
+from privacidad.errores import DatoNoValido, DestinoDesconocido, TransicionNoPermitida
 from privacidad.models import Exclusion, Solicitud
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import bloquear, exigir
@@ -26,13 +26,18 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
     ``clave`` addresses the row in its destination: the key of a document (``memoria``), a thread (``hilos``).
     After the run what is held is also withheld from the agents (see :mod:`privacidad.retenidos`).
 
-    Raises :class:`SinPermiso`, :class:`DatoNoValido`, :class:`TransicionNoPermitida` and
-    :class:`DestinoDesconocido`.
+    Raises :class:`SinPermiso`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
     """
     exigir(por, "reservar_dato")
     if motivo not in Exclusion.Motivo.values:
         raise DatoNoValido(_("El motivo no es ninguno de los previstos: elija uno de la lista."))
-    elegido = buscar_destino(destino)
+    try:
+        elegido = buscar_destino(destino)
+    except DestinoDesconocido:
+        # Its own sentence is of a run; nobody was about to erase anything here.
+        raise DatoNoValido(
+            _("De ese sitio no se puede retener nada: elija el dato de la lista de lo que hay.")
+        ) from None
     if not elegido.admite_exclusiones:
         raise DatoNoValido(_("De ese destino no se puede retener nada suelto: se borra entero."))
     with transaction.atomic():

@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoria import politica
 from privacidad import escritos, estados, gestiones, menciones, plazos, registro, supresion
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 #: Longer than any id the thread registry can index: nothing can be kept under it.
 LARGO_MAXIMO_SUJETO = 2000
 MAXIMO_IDENTIFICADORES = 20
+SIN_IDENTIFICADOR = gettext_lazy("Escriba el identificador de la persona: solo hay espacios.")
 
 
 def recibir(
@@ -52,6 +54,8 @@ def recibir(
     Raises :class:`SinPermiso` and :class:`DatoNoValido`.
     """
     exigir(por, "recibir_solicitud")
+    if isinstance(sujeto_id, str) and sujeto_id.isspace():
+        raise DatoNoValido(str(SIN_IDENTIFICADOR))
     prefijo = prefijo_de(espacio, sujeto_id)
     if canal not in Canal.values:
         raise DatoNoValido(_("El canal no es ninguno de los previstos: elija uno de la lista."))

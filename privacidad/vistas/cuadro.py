@@ -7,7 +7,6 @@ from datetime import date
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required, permission_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,9 +14,10 @@ from django.shortcuts import render
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from memoria.comandos import Salida
+from memoria.explorador.acceso import con_permiso
 from memoria.models import Ejecucion
 from privacidad import figuras, mensual, palabras
 from privacidad.estados import Estado
@@ -31,12 +31,11 @@ FORMATOS = {
 }
 
 
-@login_required
-@permission_required("privacidad.view_solicitud", raise_exception=True)
-@require_GET
+@require_safe
+@con_permiso("privacidad.view_solicitud")
 def cuadro(request: HttpRequest) -> HttpResponse:
     """What is open, the fewest days left on top; the figures; the integrity of the register."""
-    abiertas = Solicitud.objects.abiertas().por_urgencia().prefetch_related("vinculadas")
+    abiertas = Solicitud.objects.abiertas().por_urgencia().con_resultado().prefetch_related("vinculadas")
     pagina = Paginator(abiertas.defer("sujeto_id", "reservado"), POR_PAGINA).get_page(
         request.GET.get("pagina")
     )
@@ -52,7 +51,7 @@ def cuadro(request: HttpRequest) -> HttpResponse:
             "filas": [
                 {
                     "solicitud": s,
-                    "estado": palabras.estado(s, borro=False),
+                    "estado": palabras.estado(s, borro=s.borro),
                     "plazo": palabras.plazo(s),
                     "motivo": motivo_de_la_fecha(s),
                 }
@@ -63,9 +62,8 @@ def cuadro(request: HttpRequest) -> HttpResponse:
     )
 
 
-@login_required
-@permission_required("privacidad.view_solicitud", raise_exception=True)
-@require_GET
+@require_safe
+@con_permiso("privacidad.view_solicitud")
 @never_cache
 def registro_mensual(request: HttpRequest, mes: str, formato: str) -> HttpResponse:
     """The register of a month, ``aaaa-mm``, as ``csv`` or ``pdf``."""

@@ -5,30 +5,29 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from typing import Any, cast
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from django import forms
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
+from memoria.explorador.acceso import Peticion, con_permiso
 from privacidad import servicios
 from privacidad.escritos.datos import huella
-from privacidad.models import Escrito, Solicitud
+from privacidad.models import Asiento, Escrito, Solicitud
 
 TIPOS_DE_CONTENIDO = {"pdf": "application/pdf", "json": "application/json"}
 
 
-@login_required
-@permission_required("privacidad.view_solicitud", raise_exception=True)
-@require_GET
+@require_safe
+@con_permiso("privacidad.view_solicitud")
 @never_cache
-def escrito(request: HttpRequest, referencia: str, nombre: str, formato: str = "pdf") -> HttpResponse:
+def escrito(request: Peticion, referencia: str, nombre: str, formato: str = "pdf") -> HttpResponse:
     """The stored bytes. ``nombre`` is the number of a document, or its kind: then the latest of that kind."""
     solicitud = get_object_or_404(Solicitud.objects.select_related("principal"), referencia=referencia)
     # A linked request was answered together with its principal.
@@ -37,7 +36,7 @@ def escrito(request: HttpRequest, referencia: str, nombre: str, formato: str = "
     elegido = elegido or suyos.filter(numero=nombre).first()
     if elegido is None:
         raise Http404
-    contenido = servicios.descargar(escrito=elegido, formato=formato, por=cast(User, request.user))
+    contenido = servicios.descargar(escrito=elegido, formato=formato, por=request.user)
     respuesta = HttpResponse(contenido, content_type=TIPOS_DE_CONTENIDO[formato])
     respuesta["Content-Disposition"] = f'attachment; filename="{elegido.numero}.{formato}"'
     return respuesta
@@ -76,7 +75,8 @@ def verificar(request: HttpRequest) -> HttpResponse:
     contexto: dict[str, Any] = {"title": _("Comprobar un documento"), "formulario": formulario}
     if request.method == "POST" and formulario.is_valid():
         hallado = _autentico(**formulario.cleaned_data)
-        contexto |= {"comprobado": True, "escrito": hallado}
+        registrado = _registrado(**formulario.cleaned_data)
+        contexto |= {"comprobado": True, "escrito": hallado, "registrado": None if hallado else registrado}
     return render(request, "privacidad/verificar.html", contexto, status=422 if formulario.errors else 200)
 
 
@@ -88,6 +88,26 @@ def _autentico(numero: str, huella: str) -> Escrito | None:
     del_fichero = candidato.huella if candidato else "0" * 64
     coincide = _iguales(huella, impresa) | _iguales(huella, del_fichero)
     return candidato if candidato and coincide and _intacto(candidato) else None
+
+
+class Registrado(NamedTuple):
+    """A document that is not here any more, as the register tells it."""
+
+    que: str
+    emitido: datetime
+
+
+def _registrado(numero: str, huella: str) -> Registrado | None:
+    """What the register says of a document that was lost with what a restore overwrote; with its digest only.
+
+    One that is here and is not what was issued is not authentic, whatever the register says of its number.
+    """
+    asiento = Asiento.objects.filter(tipo="escrito_emitido", datos__numero=numero).last()
+    datos = asiento.datos if asiento else {}
+    coincide = [_iguales(huella, datos.get(cual, "0" * 64)) for cual in ("huella_datos", "huella")]
+    if not asiento or not any(coincide) or Escrito.objects.filter(numero=numero).exists():
+        return None
+    return Registrado(str(Escrito.Tipo(datos["tipo"]).label), asiento.momento)
 
 
 def _iguales(uno: str, otro: str) -> bool:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoria.explorador.acceso import Peticion, con_permiso
-from privacidad import muestras, servicios
+from privacidad import muestras, palabras, servicios
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.forms import RetenerForm
 from privacidad.models import Exclusion, Solicitud
@@ -26,10 +26,17 @@ DOCUMENTOS, HILOS = "documentos", "hilos"
 
 
 def contexto(solicitud: Solicitud, usuario: User) -> dict[str, Any]:
-    """What the page of a request says of its rows, of what is held back, and of linked requests."""
+    """What the page of a request says of its rows, of what is outside and of linked ones."""
     principal = solicitud.principal
+    retenidos, gestiones = list(solicitud.exclusiones.activas()), list(solicitud.gestiones.order_by("pk"))
     return {
-        "retenidos": list(solicitud.exclusiones.activas()),
+        "retenidos": retenidos,
+        "externos": palabras.externos(gestiones),
+        "esperas": palabras.espera(
+            solicitud,
+            retenidos=len(retenidos),
+            sin_confirmar=sum(not gestion.terminada for gestion in gestiones),
+        ),
         "puede_retener": solicitud.abierta and usuario.has_perm("privacidad.reservar_dato"),
         "muestras": muestras.primeras(solicitud)
         if solicitud.vista_previa and usuario.has_perm("privacidad.tramitar_solicitud")

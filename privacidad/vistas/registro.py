@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -13,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from memoria.comandos import Salida
+from memoria.explorador.acceso import con_permiso
 from privacidad import registro
 from privacidad.estados import Estado
 from privacidad.models import Asiento
@@ -45,9 +45,8 @@ TIPOS = {
 }
 
 
-@login_required
-@permission_required("privacidad.view_asiento", raise_exception=True)
 @require_safe
+@con_permiso("privacidad.view_asiento")
 def asientos(request: HttpRequest) -> HttpResponse:
     """A page of entries: the latest, those before ``?antes=`` or those after ``?despues=``."""
     pagina = _pagina(_numero(request, "antes"), _numero(request, "despues"))

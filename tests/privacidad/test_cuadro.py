@@ -22,7 +22,7 @@ from pypdf import PdfReader
 from memoria.models import Ejecucion
 from privacidad import mensual, plazos, servicios
 from privacidad.estados import Estado
-from privacidad.models import Canal, Paso, Solicitud
+from privacidad.models import Canal, Gestion, Paso, Solicitud
 from privacidad.resumenes import resumen
 from privacidad.vistas.cuadro import motivo_de_la_fecha
 
@@ -31,6 +31,11 @@ CUADRO = "/privacidad/cuadro/"
 
 def texto(respuesta: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", respuesta.content.decode()).split())
+
+
+def leer(documento: bytes) -> str:
+    paginas = [p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages]
+    return " ".join(" ".join(paginas).split())
 
 
 @pytest.fixture
@@ -230,12 +235,20 @@ def test_the_register_of_a_month_has_its_requests_and_no_id(
     assert respuesta["Content-Type"] == "text/csv; charset=utf-8"
     assert respuesta["Content-Disposition"] == f'attachment; filename="registro-{mes}.csv"'
     filas = list(csv.reader(io.StringIO(respuesta.content.decode("utf-8-sig")), delimiter=";"))
-    assert filas[0] == ["Referencia", "Canal", "Recibida", "Vence", "Cerrada", "Resultado"]
+    assert filas[0] == [
+        *("Referencia", "Canal", "Recibida", "Vence", "Ampliada hasta", "Cerrada", "Resultado", "Borrado"),
+    ]
     vence = f"{plazos.vencimiento(plazos.hoy()):%d/%m/%Y}"
     assert filas[1:] == [
-        [hecha.referencia, "Correo electrónico", hoy, vence, hoy, "Completada"],
-        [nada.referencia, "Correo electrónico", hoy, vence, hoy, "Completada, sin datos localizados"],
-        [abierta.referencia, "Correo electrónico", hoy, vence, "", "Recibida"],
+        [
+            *(hecha.referencia, "Correo electrónico", hoy, vence, "", hoy, "Completada"),
+            "Memoria de los agentes: 1 documento",
+        ],
+        [
+            *(nada.referencia, "Correo electrónico", hoy, vence, "", hoy),
+            *("Completada, sin datos localizados", ""),
+        ],
+        [abierta.referencia, "Correo electrónico", hoy, vence, "", "", "Recibida", ""],
     ]
 
     documento = dpo.get(f"/privacidad/registro-mensual/{mes}.pdf").content
@@ -246,6 +259,130 @@ def test_the_register_of_a_month_has_its_requests_and_no_id(
     for dato in ("C-unico", "ana@ejemplo.es", hecha.resumen):
         assert dato not in impreso
         assert dato not in respuesta.content.decode()
+
+
+def test_the_register_of_a_month_tells_an_extension_what_is_held_back_and_every_count(
+    recibida: Callable[..., Any],
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    dpo: Any,
+) -> None:
+    hoy = plazos.hoy()
+    antes = recibida("C1", dia=hoy.replace(day=1))
+    servicios.ampliar(solicitud=antes, motivo="Hay mucho que revisar", por=dpo)
+    preferencia("C2")
+    preferencia("C2", "horario", "tardes")
+    conversacion("C2", "h1")
+    parcial = hasta(Estado.APROBADA, "C2")
+    exclusion = servicios.excluir(
+        solicitud=parcial, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
+    )
+    servicios.ejecutar(solicitud=parcial)
+    Gestion.objects.create(
+        solicitud=parcial,
+        destino="langfuse",
+        estado=Gestion.Estado.HECHA,
+        recuento={"antes": {"trazas": 3}, "borrados": {"trazas": 1}, "despues": {"trazas": 0}},
+    )
+    sin_confirmar = Gestion.objects.create(
+        solicitud=parcial,
+        destino="otro",
+        estado=Gestion.Estado.POR_VERIFICAR,
+        recuento={"antes": {"cosas": 7}, "borrados": {"cosas": 7}, "despues": {"cosas": 7}},
+    )
+
+    def por_referencia() -> dict[str, mensual.Fila]:
+        return {fila.referencia: fila for fila in mensual.filas(hoy)}
+
+    fila = por_referencia()[antes.referencia]
+    assert fila.vence == f"{plazos.vencimiento(antes.recibida):%d/%m/%Y}"
+    assert fila.ampliada == f"{plazos.ampliado(antes.recibida):%d/%m/%Y}"
+    fila = por_referencia()[parcial.referencia]
+    assert fila.resultado == "Parcial, 1 dato retenido, Falta que lo confirme 1 sistema externo"
+    casa = "Memoria de los agentes: 1 documento; Conversaciones: 1 hilo, 1 punto de control"
+    assert fila.borrado.startswith(casa)
+    assert fila.borrado.endswith("3 trazas"), "as many as there were, though the last deletion found one"
+    assert "7" not in fila.borrado, "what is not confirmed is not erased"
+    sin_confirmar.delete()
+    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.ejecutar(solicitud=parcial)
+    assert por_referencia()[parcial.referencia].borrado.startswith("Memoria de los agentes: 2 documentos;")
+    impreso = leer(mensual.en_pdf(hoy))
+    assert "2 documentos" in impreso
+    assert f"{plazos.ampliado(antes.recibida):%d/%m/%Y}" in impreso
+
+
+def test_the_queries_of_the_register_of_a_month_do_not_grow_with_rows(
+    hasta: Callable[..., Any], recibida: Callable[..., Any]
+) -> None:
+    hoy = plazos.hoy()
+    hasta(Estado.COMPLETADA, "C0")
+    with CaptureQueriesContext(connection) as una:
+        mensual.filas(hoy)
+    for n in range(1, 4):
+        hasta(Estado.COMPLETADA, f"C{n}")
+    with CaptureQueriesContext(connection) as muchas:
+        assert len(mensual.filas(hoy)) == 4
+    assert len(muchas) == len(una)
+
+
+def test_what_waits_on_something_held_back_is_said_in_the_queue_and_on_the_panel(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, navegar: Callable[..., Any]
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "horario", "tardes")
+    solicitud = hasta(Estado.APROBADA)
+    exclusiones = [
+        servicios.excluir(solicitud=solicitud, destino="memoria", clave=c, motivo="reclamacion", por=dpo)
+        for c in ("pref-idioma", "pref-horario")
+    ]
+    cliente = navegar("dpo", nombre="otra")
+    paginas = (CUADRO, "/privacidad/", solicitud.get_absolute_url())
+    for pagina in paginas:
+        assert "2 datos retenidos" in texto(cliente.get(pagina)), pagina
+    assert "Supresiones a medias" not in texto(cliente.get("/"))
+
+    servicios.ejecutar(solicitud=solicitud)
+    for pagina in paginas:
+        assert "2 datos retenidos" in texto(cliente.get(pagina)), pagina
+    panel = texto(cliente.get("/"))
+    assert "solicitud sin terminar de borrar. 1 espera a que se suelten sus datos retenidos." in panel
+
+    for exclusion in exclusiones:
+        servicios.liberar(exclusion=exclusion, por=dpo)
+    Gestion.objects.create(solicitud=solicitud, destino="langfuse", estado=Gestion.Estado.FALLIDA)
+    for pagina in paginas:
+        leida = texto(cliente.get(pagina))
+        assert "datos retenidos" not in leida.replace("Datos retenidos Ninguno", "")
+        assert "Falta que lo confirme 1 sistema externo" in leida, pagina
+    panel = texto(cliente.get("/"))
+    assert "1 espera a que otro sistema confirme el borrado." in panel
+    assert "retenidos" not in panel
+
+
+def test_what_was_erased_only_outside_is_never_shown_as_nothing_found(
+    hasta: Callable[..., Any], navegar: Callable[..., Any]
+) -> None:
+    nada, fuera = hasta(Estado.COMPLETADA, "C1"), hasta(Estado.COMPLETADA, "C2")
+    Gestion.objects.create(solicitud=nada, destino="langfuse", estado=Gestion.Estado.SIN_DATOS)
+    Gestion.objects.create(
+        solicitud=fuera,
+        destino="langfuse",
+        estado=Gestion.Estado.HECHA,
+        recuento={"antes": {"trazas": 2}, "borrados": {"trazas": 2}, "despues": {"trazas": 0}},
+    )
+    dpo = navegar("dpo", nombre="otra")
+    sin_datos = "Completada, sin datos localizados"
+    for pagina in ("/privacidad/?estado=todas", nada.get_absolute_url()):
+        assert texto(dpo.get(pagina)).count(sin_datos) == 1, pagina
+    pagina = texto(dpo.get(fuera.get_absolute_url()))
+    assert sin_datos not in pagina
+    assert "Borrado y verificado" in pagina
+    assert {f.referencia: f.resultado for f in mensual.filas(plazos.hoy())} == {
+        nada.referencia: sin_datos,
+        fuera.referencia: "Completada",
+    }
 
 
 def test_a_long_month_goes_over_several_pages_with_its_heading(bd: str, recibida: Callable[..., Any]) -> None:

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader
 
-from privacidad import escritos, plazos, servicios
+from privacidad import escritos, mensual, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.escritos import datos as contenido
 from privacidad.escritos import pdf
@@ -293,7 +293,7 @@ def test_what_was_kept_is_told_with_its_reason(
     escrito = solicitud.escritos.get()
     texto = leer(escrito.pdf)
     assert "Se destruye el 04/05/2031" in texto
-    assert "mencionaban a la persona (dni, telefono), conservados: 1. Motivo: Es el teléfono de la" in texto
+    assert "mencionaban a la persona (el teléfono, otro de sus datos), conservados: 1. Motivo: Es el" in texto
     assert "ajeno" not in texto
     assert "ajeno" not in json.dumps(escrito.datos)
 
@@ -363,6 +363,40 @@ def test_a_document_is_a4_without_fonts_of_its_own_and_numbers_its_pages(
         assert f"página {n} de {len(lector.pages)}" in pagina.extract_text()
         assert "FontFile" not in str(pagina["/Resources"])
     assert str(lector.root_object["/Lang"]) == "es"
+
+
+def test_documents_print_in_black_and_white(
+    completada: Callable[..., Solicitud], recibida: Callable[..., Any], dpo: Any
+) -> None:
+    """Nothing is painted but in black, no image, and only in the fonts every reader must have."""
+    ampliada, denegada = recibida("C8"), recibida("C9")
+    servicios.ampliar(solicitud=ampliada, motivo="Hay mucho que revisar", por=dpo)
+    servicios.denegar(solicitud=denegada, motivo="Hay una factura abierta", por=dpo)
+    documentos = [
+        *(bytes(s.escritos.get().pdf) for s in (completada(), ampliada, denegada)),
+        mensual.en_pdf(plazos.hoy()),
+    ]
+    for documento in documentos:
+        lector = PdfReader(io.BytesIO(documento), strict=True)
+        for pagina in lector.pages:
+            assert sorted(round(float(x)) for x in pagina.mediabox[2:]) == [595, 842]
+            assert pagina.extract_text().strip()
+            recursos: Any = pagina["/Resources"]
+            assert set(recursos) <= {"/ProcSet", "/Font"}
+            assert {f.get_object()["/BaseFont"] for f in recursos["/Font"].values()} <= DE_TODO_LECTOR
+            hoja: Any = pagina.get_contents()
+            for operandos, orden in hoja.operations:
+                if orden in COLORES:
+                    assert all(float(x) == 0 for x in operandos), (operandos, orden)
+                assert orden not in OTROS_COLORES, orden
+
+
+#: Some of the fourteen standard fonts (ISO 32000-1, 9.6.2.2): embedded or not, a reader has them.
+DE_TODO_LECTOR = {"/Helvetica", "/Helvetica-Bold", "/Courier"}
+#: The operators that choose a colour of grey or RGB, where 0 is black (ISO 32000-1, table 74)...
+COLORES = {b"g", b"G", b"rg", b"RG"}
+#: ...and those that could choose any other, or paint a shading or an image.
+OTROS_COLORES = {b"k", b"K", b"cs", b"CS", b"sc", b"SC", b"scn", b"SCN", b"sh", b"Do", b"BI"}
 
 
 @given(
@@ -610,6 +644,31 @@ def test_the_page_opens_without_an_account_and_asks_for_both(bd: str) -> None:
     assert Client().get(VERIFICAR).status_code == 200
     assert Client().post(VERIFICAR, {"numero": "", "huella": ""}).status_code == 422
     assert Client(enforce_csrf_checks=True).post(VERIFICAR, {}).status_code == 403
+
+
+def test_one_lost_in_a_restore_is_told_by_the_register(
+    completada: Callable[..., Solicitud], sin_guardas: Callable[..., None]
+) -> None:
+    """A copy taken before it was issued was restored; the register, put back from outside, still says so."""
+    escrito = completada("C-secreto-1").escritos.get()
+    bien = {"numero": escrito.numero, "huella": escrito.huella_datos}
+    assert "Auténtico" in Client().post(VERIFICAR, bien).content.decode()
+    sin_guardas("DELETE FROM privacidad_escrito")
+    for huella in (escrito.huella_datos, escrito.huella):
+        pagina = Client().post(VERIFICAR, {**bien, "huella": huella}).content.decode()
+        assert "Consta en el registro" in pagina
+        assert "se perdió al restaurar una copia de seguridad" in pagina
+        assert "Certificado de supresión" in pagina
+        assert "Auténtico" not in pagina
+        assert escrito.solicitud.referencia not in pagina
+    for numero, huella in ((escrito.numero, "0" * 64), ("CER-1999-0001", escrito.huella_datos)):
+        pagina = Client().post(VERIFICAR, {"numero": numero, "huella": huella}).content.decode()
+        assert "No coincide" in pagina
+        assert "Consta" not in pagina
+    sin_guardas("DELETE FROM privacidad_asiento")
+    pagina = Client().post(VERIFICAR, bien).content.decode()
+    assert "Aquí no consta ningún documento con ese número y esa huella" in pagina
+    assert "puede haberse perdido al restaurar una copia de seguridad" in pagina
 
 
 def test_what_was_tampered_with_past_every_guard_is_not_authentic(

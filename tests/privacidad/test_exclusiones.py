@@ -102,6 +102,22 @@ def test_solo_se_retiene_lo_que_hay_de_esa_persona(
     assert not Exclusion.objects.exists()
 
 
+def test_de_un_sitio_que_no_existe_no_se_retiene_nada_y_se_dice(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, navegar: Callable[..., Any]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    with pytest.raises(DatoNoValido, match="De ese sitio no se puede retener nada"):
+        retener(solicitud, dpo, destino="no-existe")
+    respuesta = navegar("dpo", nombre="x").post(
+        reverse("privacidad:datos", args=[solicitud.referencia]),
+        {"destino": "no-existe", "clave": "pref-idioma", "motivo": "reclamacion"},
+    )
+    assert respuesta.status_code == 422
+    assert "De ese sitio no se puede retener nada" in respuesta.content.decode()
+    assert "no se ha borrado nada" not in respuesta.content.decode()
+
+
 def test_retener_pide_permiso_motivo_y_una_solicitud_abierta(
     hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, persona: Callable[..., Any]
 ) -> None:

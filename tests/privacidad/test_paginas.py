@@ -104,6 +104,14 @@ def test_el_identificador_se_guarda_tal_como_se_escribio(navegar: Callable[..., 
     assert Solicitud.objects.get().sujeto_id == "C10 "
 
 
+def test_un_identificador_en_blanco_no_se_registra(navegar: Callable[..., Any]) -> None:
+    datos = {"espacio": "clientes", "sujeto_id": " \u00a0", "canal": "web", "recibida": f"{plazos.hoy()}"}
+    respuesta = navegar("dpo").post(NUEVA, datos)
+    assert respuesta.status_code == 422
+    assert "Escriba el identificador de la persona: solo hay espacios." in texto(respuesta)
+    assert not Solicitud.objects.exists()
+
+
 def test_una_vida_entera_en_el_navegador(
     navegar: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
 ) -> None:

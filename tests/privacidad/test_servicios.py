@@ -92,6 +92,8 @@ def test_ids_que_se_parecen_son_personas_distintas(recibida: Callable[..., Any])
         ({"espacio": ["clientes"]}, "no está en la política"),
         ({"sujeto_id": ""}, "vacío"),
         ({"sujeto_id": None}, "vacío"),
+        ({"sujeto_id": "  "}, "solo hay espacios"),
+        ({"sujeto_id": "\u00a0\u2003"}, "solo hay espacios"),
         ({"sujeto_id": "C\x001"}, "caracteres de control"),
         ({"sujeto_id": "C\ud8001"}, "caracteres de control"),
         ({"sujeto_id": "C" * 1_048_576}, "más de"),
