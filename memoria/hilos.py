@@ -22,14 +22,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from psycopg import Connection, DatabaseError
+from psycopg import Connection
 from psycopg.errors import ForeignKeyViolation
 from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
 
 from memoria import entorno, politica
 from memoria.conexion import abrir_pool
-from memoria.vallas import CODIGO_HILO, SujetoSuprimido, traducir
+from memoria.vallas import ConversacionSuprimida, SujetoSuprimido, traducir
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -216,10 +216,8 @@ def _si_se_ha_suprimido() -> Iterator[None]:
     except SujetoSuprimido:
         # The fence is the database's word that nothing is kept, not a fault of the conversation.
         logger.warning("Conversación sin guardar: los datos de esa persona se acaban de suprimir.")
-    except DatabaseError as error:
-        if error.diag.sqlstate == CODIGO_HILO or isinstance(error, ForeignKeyViolation):
-            raise HiloSuprimido from None
-        raise
+    except (ConversacionSuprimida, ForeignKeyViolation):
+        raise HiloSuprimido from None
 
 
 # One statement decides: the row is ours (new or already there), or nothing comes back.

@@ -32,6 +32,20 @@ class SujetoSuprimido(PoliticaIncumplida):
         )
 
 
+class ConversacionSuprimida(PoliticaIncumplida):
+    """The document was said in a thread that was erased since: nothing of that thread is kept, ever.
+
+    In a tool call the model gets the sentence; the turn itself ends as :class:`memoria.hilos.HiloSuprimido`
+    says.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Esta conversación se ha suprimido y no se guarda nada de ella: siga sin guardar y no lo "
+            "reintente."
+        )
+
+
 class DatoLimitado(PoliticaIncumplida):
     """The document, or the whole card, is restricted (art. 18 GDPR): stored, and not written over."""
 
@@ -50,6 +64,8 @@ def traducir() -> Iterator[None]:
     except psycopg.DatabaseError as error:
         if error.diag.sqlstate == CODIGO_SUJETO:
             raise SujetoSuprimido from None
+        if error.diag.sqlstate == CODIGO_HILO:
+            raise ConversacionSuprimida from None
         if error.diag.sqlstate == CODIGO_LIMITADO:
             raise DatoLimitado from None
         raise

@@ -48,20 +48,28 @@ BEGIN
 END $$;
 
 -- Before the row and its lock are taken: an erasure waits for rows, so a write that held one must not wait for it.
+-- A document says in which thread it was said (`hilo`): what an erased thread still had to say comes too late, also once
+-- its subject's window has passed. Both digests in one look at the index; a document that names no thread pays for one.
 CREATE OR REPLACE FUNCTION vallas.vigilar_almacen() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     sujeto text := split_part(NEW.prefix, '.', 1) || '.' || split_part(NEW.prefix, '.', 2);
+    del_sujeto boolean;
 BEGIN
     PERFORM vallas.compartir(sujeto);
     -- clock_timestamp(): now() is when the transaction began, perhaps before the fence was raised.
-    IF EXISTS (
-        SELECT FROM vallas.sal s
-        JOIN vallas.vallas v ON v.huella = sha256(s.sal || convert_to('sujeto:' || sujeto, 'UTF8'))
-        WHERE v.hasta > clock_timestamp()
-    ) THEN
+    SELECT bool_or(v.hasta < 'infinity') INTO del_sujeto
+    FROM vallas.sal s
+    JOIN vallas.vallas v ON v.huella IN (
+        sha256(s.sal || convert_to('sujeto:' || sujeto, 'UTF8')),
+        sha256(s.sal || convert_to('hilo:' || (NEW.value ->> 'hilo'), 'UTF8')))
+    WHERE v.hasta > clock_timestamp();
+    IF del_sujeto THEN
         RAISE EXCEPTION 'Los datos de esta persona se acaban de suprimir: de ella no se guarda nada hasta pasados unos '
             'minutos.' USING ERRCODE = 'MV001';
+    ELSIF del_sujeto IS NOT NULL THEN
+        RAISE EXCEPTION 'La conversación en la que se dijo se suprimió: de ella no se guarda nada.'
+            USING ERRCODE = 'MV002';
     END IF;
     RETURN NEW;
 END $$;

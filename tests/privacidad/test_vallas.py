@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.store.base import PutOp
+from psycopg.types.json import Jsonb
 
 from memoria import politica
 from memoria.agentes import ContextoCliente, configuracion, crear_agente_cliente
@@ -18,13 +19,19 @@ from memoria.agentes.modelo import ModeloGuionizado
 from memoria.hilos import HiloSuprimido
 from memoria.models import Documento, Hilo
 from memoria.politica import PoliticaIncumplida
-from memoria.vallas import CODIGO_HILO, CODIGO_SUJETO, SujetoSuprimido
+from memoria.vallas import CODIGO_HILO, CODIGO_SUJETO, ConversacionSuprimida, SujetoSuprimido
 from privacidad import servicios, vallas
 from privacidad.errores import EscriturasEnCurso
 from privacidad.estados import Estado
 from tests.memoria.procesos import ejecutar as ejecutar_proceso
 
 NUEVO_DOCUMENTO = "INSERT INTO langgraph.store (prefix, key, value) VALUES (%s, 'x', '{}')"
+#: What an agent writes: with the thread in which it was said.
+DICHO = (
+    "INSERT INTO langgraph.store AS s (prefix, key, value)"
+    " VALUES (%s, 'x', jsonb_build_object('texto', 'x', 'hilo', %s::text))"
+    " ON CONFLICT (prefix, key) DO UPDATE SET value = EXCLUDED.value"
+)
 NUEVO_HILO = "INSERT INTO hilos (thread_id, espacio, sujeto_id) VALUES (%s, 'clientes', %s)"
 
 
@@ -118,6 +125,61 @@ def test_tampoco_con_otro_aislamiento(borrado: Any, como: Callable[[str], psycop
             agente.execute(NUEVO_DOCUMENTO, ["clientes.C1"])
 
 
+@pytest.mark.parametrize("rol", ["memoria_agentes", "postgres"])
+def test_lo_dicho_en_un_hilo_suprimido_no_se_guarda_tampoco_pasado_el_plazo(
+    rol: str, borrado: Any, como: Callable[[str], psycopg.Connection], pasa_la_valla: Callable[[], None]
+) -> None:
+    """A run that waited longer than the window: only the document says where it comes from."""
+    conexion = como(rol)
+    assert intento(conexion, DICHO, ["clientes.C1", "h-C1-a"]) == CODIGO_SUJETO
+    pasa_la_valla()
+    for prefijo in ("clientes.C1", "clientes.C1.notas", "clientes.C10"):
+        assert intento(conexion, DICHO, [prefijo, "h-C1-a"]) == CODIGO_HILO
+    assert not Documento.objects.exists()
+    # Who came back said this in another thread: it is kept, and what is late does not go over it.
+    for hilo in ("h-C1-b", "h-C1-a ", "H-C1-A"):
+        assert intento(conexion, DICHO, ["clientes.C1", hilo]) == ""
+    assert intento(conexion, NUEVO_DOCUMENTO, ["clientes.C2"]) == ""
+    assert intento(conexion, DICHO, ["clientes.C1", "h-C1-a"]) == CODIGO_HILO
+    assert Documento.objects.get(prefix="clientes.C1").value["hilo"] == "H-C1-A"
+
+
+@pytest.mark.parametrize("hilo", ["ñandú 'y' \"z\"", "日本", "a.b%2Ec", "0", "null"])
+def test_el_hilo_de_un_documento_se_reconoce_como_se_suprimio(
+    hilo: str,
+    conversacion: Callable[..., None],
+    hasta: Callable[..., Any],
+    propietario: Any,
+    pasa_la_valla: Callable[[], None],
+) -> None:
+    conversacion("C1", hilo)
+    hasta(Estado.COMPLETADA)
+    pasa_la_valla()
+    assert intento(propietario, DICHO, ["clientes.C2", hilo]) == CODIGO_HILO
+    for valor in ("{}", "[]", '["hilo"]', '"hilo"', "null", '{"hilo": null}', '{"hilo": {"a": 1}}'):
+        sentencia = "INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C2', %s, %s)"
+        assert intento(propietario, sentencia, [valor, valor]) == ""
+
+
+def test_un_dato_retenido_de_un_hilo_suprimido_se_sigue_rectificando(
+    borrado: Any, preferencia: Callable[..., None], sin_guardas: Any, dpo: Any, pasa_la_valla: Any
+) -> None:
+    """It was held back, so it is there; correcting it changes neither its key nor its thread."""
+    pasa_la_valla()
+    clave, documento = politica.documento_preferencia(
+        "clientes", tipo="idioma", valor="catalán", hilo="h-C1-a"
+    )
+    sin_guardas(
+        "INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', %s, %s)",
+        [clave, Jsonb(documento)],
+    )
+    visto = Documento.objects.get().updated_at
+    servicios.rectificar(
+        espacio="clientes", sujeto_id="C1", clave=clave, valor="gallego", visto=visto, por=dpo
+    )
+    assert Documento.objects.get().value["valor"] == "gallego"
+
+
 # -- what the agent library makes of it ----------------------------------------------------------------
 
 
@@ -169,6 +231,29 @@ def test_un_agente_a_mitad_de_un_turno_oye_la_frase_y_sigue(
     (herramienta,) = (m for m in final if isinstance(m, ToolMessage))
     assert "se acaban de suprimir" in herramienta.content
     assert not Documento.objects.exists()
+
+
+def test_un_agente_que_guarda_pasado_el_plazo_oye_que_la_conversacion_se_suprimio(
+    borrado: Any, almacen: Any, pasa_la_valla: Callable[[], None], propietario: Any
+) -> None:
+    pasa_la_valla()
+    llamada = {"name": "recordar_preferencia", "args": {"tipo": "idioma", "valor": "gallego"}, "id": "1"}
+    modelo = ModeloGuionizado([AIMessage("", tool_calls=[llamada]), AIMessage("De acuerdo.")])
+    agente: Any = crear_agente_cliente(modelo, almacen=almacen)
+    contexto = ContextoCliente(cliente_id="C1", tienda="T1")
+    final = agente.invoke(
+        {"messages": [("user", "Háblame en gallego")]},
+        context=contexto,
+        config=configuracion(contexto, "h-C1-a"),
+    )["messages"]
+    assert final[-1].content == "De acuerdo."
+    (herramienta,) = (m for m in final if isinstance(m, ToolMessage))
+    assert "Esta conversación se ha suprimido" in herramienta.content
+    assert not Documento.objects.exists()
+    clave, documento = politica.documento_preferencia("clientes", tipo="idioma", valor="vasco", hilo="h-C1-a")
+    with pytest.raises(ConversacionSuprimida):
+        almacen.put(("clientes", "C1"), clave, documento)
+    assert issubclass(ConversacionSuprimida, PoliticaIncumplida)
 
 
 def test_quien_vuelve_enseguida_es_atendido_y_no_se_guarda(
