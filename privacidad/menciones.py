@@ -20,6 +20,7 @@ from privacidad import identificadores
 from privacidad.errores import MencionesSinDecidir
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
+from privacidad.tosco import patron_tosco
 
 #: Rows written at a time: however many there are, memory does not grow.
 LOTE = 500
@@ -99,18 +100,14 @@ def _halladas(solicitud: Solicitud) -> Iterator[Mencion]:
     prefijo = politica.prefijo(solicitud.espacio, solicitud.sujeto_id)
     patron = "|".join(f"(?:{i.patron})" for _clase, i in buscados)
     with connection.chunked_cursor() as cursor:
-        cursor.execute(BUSCAR, [prefijo, patron])
+        cursor.execute(BUSCAR, [prefijo, patron, patron_tosco(i for _clase, i in buscados)])
         for suyo, clave, valor in cursor:
             textos = identificadores.textos_de_fila(suyo, clave, json.loads(valor))
             for clase in identificadores.hallados(buscados, textos):
                 yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
 
 
-def _descodificada(prefijo: str) -> str:
-    return prefijo.replace("%2E", ".").replace("%25", "%")
-
-
-BUSCAR = "SELECT prefijo, clave, valor::text FROM langgraph.buscar_menciones(%s, %s)"
+BUSCAR = "SELECT prefijo, clave, valor::text FROM langgraph.buscar_menciones(%s, %s, %s)"
 
 # What is looked for again: what nobody decided, and what was written again since it was decided.
 _OLVIDAR = """
