@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -479,6 +480,41 @@ def test_la_pagina_dice_como_fue_la_ultima_verificacion(
     )
     assert "asiento 5" in texto(cliente.get("/"))
     assert "asiento 5" not in texto(navegar("consulta").get("/"))
+
+
+def test_un_byte_que_cambia_un_superusuario_llega_al_cuadro_y_al_repararlo_vuelve_a_verde(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    navegar: Callable[..., Any],
+    como_superusuario: Callable[..., None],
+) -> None:
+    preferencia("C1")
+    hasta(Estado.COMPLETADA)
+    asiento = Asiento.objects.get(tipo="supresion")
+    dpo = navegar("dpo", nombre="dpo-tres")
+
+    def cuadro_tras_verificar(codigo: int, rota: int | None) -> str:
+        datos, avisos, salida = ordenar("verificar_registro")
+        assert (salida, datos["primera_rota"], datos["ok"]) == (codigo, rota, rota is None)
+        assert (f"el asiento {rota} falta o no es" in avisos) is (rota is not None)
+        return texto(dpo.get(reverse("privacidad:cuadro")))
+
+    assert "Registro íntegro" in cuadro_tras_verificar(0, None)
+
+    cambiado = ("T" if asiento.referencia[0] != "T" else "U") + asiento.referencia[1:]
+    poner = "UPDATE privacidad_asiento SET referencia = '{}' WHERE numero = " + str(asiento.numero)
+    como_superusuario(poner.format(cambiado))
+    assert registro.verificar().entradas == Asiento.objects.count() > asiento.numero  # not the last one
+    for _vez in range(2):  # and it is not forgotten by being looked at again
+        cuadro = cuadro_tras_verificar(6, asiento.numero)
+        assert "El registro está roto" in cuadro
+        assert f"el asiento {asiento.numero} " in cuadro
+        assert "Registro íntegro" not in cuadro
+
+    como_superusuario(poner.format(asiento.referencia))
+    cuadro = cuadro_tras_verificar(0, None)
+    assert "Registro íntegro" in cuadro
+    assert "El registro está roto" not in cuadro
 
 
 def test_las_paginas_van_de_cincuenta_en_cincuenta_por_el_numero(
