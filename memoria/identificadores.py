@@ -17,6 +17,7 @@ from enum import StrEnum
 from functools import cached_property
 
 import phonenumbers
+from stdnum import iban
 from stdnum.es import dni, nie, nif
 
 #: Region of a telephone number written with no country code.
@@ -34,6 +35,7 @@ class Clase(StrEnum):
     EMAIL = "email"
     TELEFONO = "telefono"
     NIF = "nif"
+    IBAN = "iban"
     NOMBRE = "nombre"
     OTRO = "otro"
 
@@ -50,6 +52,7 @@ _MOTIVOS = {
     Clase.EMAIL: "No es una dirección de correo electrónico: escríbala entera, con su arroba y su dominio.",
     Clase.TELEFONO: "No es un número de teléfono: escríbalo entero, con el prefijo si no es español.",
     Clase.NIF: "No es un NIF ni un NIE: compruebe los números y que la letra les corresponde.",
+    Clase.IBAN: "No es un IBAN: compruebe el país y los números.",
     Clase.NOMBRE: "No es un nombre: escriba el nombre y los apellidos.",
     Clase.OTRO: "No hay ninguna letra ni ningún número que buscar.",
 }
@@ -182,6 +185,13 @@ def _nif(valor: str) -> str:
     return compacto
 
 
+def _iban(valor: str) -> str:
+    compacto = re.sub(r"[\W_]", "", valor).upper()
+    if not iban.is_valid(compacto, check_country=False):
+        raise IdentificadorNoValido(Clase.IBAN)
+    return compacto
+
+
 def _nombre(valor: str) -> str:
     palabras = re.findall(r"[^\W_]+", valor)
     if sum(map(len, palabras)) < 3:
@@ -199,6 +209,7 @@ _NORMALES = {
     Clase.EMAIL: _email,
     Clase.TELEFONO: _telefono,
     Clase.NIF: _nif,
+    Clase.IBAN: _iban,
     Clase.NOMBRE: _nombre,
     Clase.OTRO: _otro,
 }
@@ -243,6 +254,10 @@ def _patron_nif(valor: str) -> str:
     return f"{principio}(?:0{_ENTRE})*{_separable(numero.lstrip('0') or '0')}"
 
 
+def _patron_iban(valor: str) -> str:
+    return _separable(plegar(valor))
+
+
 def _patron_nombre(valor: str) -> str:
     palabras = [_literal(plegar(p)) for p in valor.split()]
     # "Ana Ruiz Gil" and "Ruiz Gil, Ana": the same words, begun at any of them.
@@ -260,6 +275,7 @@ _PATRONES = {
     Clase.EMAIL: _patron_email,
     Clase.TELEFONO: _patron_telefono,
     Clase.NIF: _patron_nif,
+    Clase.IBAN: _patron_iban,
     Clase.NOMBRE: _patron_nombre,
     Clase.OTRO: _patron_otro,
 }
@@ -270,6 +286,7 @@ _LIMITES = {
     Clase.EMAIL: (r"(?<![\w.%+-])", r"(?![\w-]|\.\w)"),
     Clase.TELEFONO: _PALABRA,
     Clase.NIF: _PALABRA,
+    Clase.IBAN: _PALABRA,
     Clase.NOMBRE: _PALABRA,
     Clase.OTRO: _PALABRA,
 }
