@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Iterable
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -66,13 +66,22 @@ def filas(mes: date) -> list[Fila]:
             _dia(_primer_plazo(s)),
             _dia(s.ampliada) if s.ampliada else "",
             _dia(timezone.localdate(s.cerrada, timezone=plazos.MADRID)) if s.cerrada else "",
-            ", ".join(e.texto for e in (palabras.estado(s, borro=s.borro), *esperas(s))),
+            _resultado(s),
             palabras.borrado(s.evidencias.all(), s.gestiones.all()),
         )
         for s in recibidas.defer("sujeto_id", "reservado")
+        .select_related("principal")
         .prefetch_related("vinculadas", "evidencias", "gestiones")
         .order_by("recibida", "pk")
     ]
+
+
+def _resultado(solicitud: Any) -> str:
+    """Its state in words, what it waits for, and which other request it is linked to."""
+    estado = palabras.estado(solicitud, borro=solicitud.borro).texto
+    if solicitud.principal:
+        estado = f"{estado}: {solicitud.principal.referencia}"
+    return ". ".join((estado, *(e.texto for e in esperas(solicitud))))
 
 
 def _primer_plazo(solicitud: Solicitud) -> date:

@@ -43,6 +43,9 @@ class Papel(FPDF):
         self._numero = imprimible(numero)
         self._identidad = identidad[:32].upper()
         self._sustituidos = False
+        # No mark for "how many pages": it would be replaced in a person's own words too, and it takes up more
+        # room than the number that replaces it.
+        self.alias_nb_pages("")
         self.set_margins(20, 20, 20)
         self.set_auto_page_break(True, margin=22)
         self.set_lang(get_language() or settings.LANGUAGE_CODE)
@@ -61,14 +64,6 @@ class Papel(FPDF):
         self._linea(self._cabecera, "", 9, 4.5)
         self._raya(1.5)
         self.ln(5)
-
-    def footer(self) -> None:
-        self.set_y(-17)
-        self._raya(0)
-        self.set_font("Helvetica", size=8)
-        self.cell(85, 6, self._numero)
-        pagina = _("página %(numero)s de %(total)s") % {"numero": self.page_no(), "total": "{nb}"}
-        self.cell(0, 6, imprimible(pagina), align="R")
 
     def file_id(self) -> str:
         return f"<{self._identidad}><{self._identidad}>"
@@ -142,7 +137,23 @@ class Papel(FPDF):
                 8,
                 4,
             )
+        self._paginar()
         return bytes(self.output())
+
+    def _paginar(self) -> None:
+        """The foot of each page, once it is known how many there are."""
+        self.set_auto_page_break(False)
+        total = self.pages_count
+        for numero in range(1, total + 1):
+            self.page = numero
+            # Which font is in force is a state of each page, and a font that is already set is not set again.
+            self.set_font("Courier", size=8)
+            self.set_font("Helvetica", size=8)
+            self.set_y(-17)
+            self._raya(0)
+            self.cell(85, 6, self._numero)
+            pagina = _("página %(numero)s de %(total)s") % {"numero": numero, "total": total}
+            self.cell(0, 6, imprimible(pagina), align="R")
 
     def _texto(self, texto: str) -> str:
         limpio = imprimible(texto)

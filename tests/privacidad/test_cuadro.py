@@ -271,6 +271,7 @@ def test_the_register_of_a_month_tells_an_extension_what_is_held_back_and_every_
     hoy = plazos.hoy()
     antes = recibida("C1", dia=hoy.replace(day=1))
     servicios.ampliar(solicitud=antes, motivo="Hay mucho que revisar", por=dpo)
+    vinculada = recibida("C1")
     preferencia("C2")
     preferencia("C2", "horario", "tardes")
     conversacion("C2", "h1")
@@ -298,8 +299,9 @@ def test_the_register_of_a_month_tells_an_extension_what_is_held_back_and_every_
     fila = por_referencia()[antes.referencia]
     assert fila.vence == f"{plazos.vencimiento(antes.recibida):%d/%m/%Y}"
     assert fila.ampliada == f"{plazos.ampliado(antes.recibida):%d/%m/%Y}"
+    assert por_referencia()[vinculada.referencia].resultado == f"Vinculada a otra: {antes.referencia}"
     fila = por_referencia()[parcial.referencia]
-    assert fila.resultado == "Parcial, 1 dato retenido, Falta que lo confirme 1 sistema externo"
+    assert fila.resultado == "Parcial. 1 dato retenido. Falta que lo confirme 1 sistema externo"
     casa = "Memoria de los agentes: 1 documento; Conversaciones: 1 hilo, 1 punto de control"
     assert fila.borrado.startswith(casa)
     assert fila.borrado.endswith("3 trazas"), "as many as there were, though the last deletion found one"
@@ -383,6 +385,12 @@ def test_what_was_erased_only_outside_is_never_shown_as_nothing_found(
         nada.referencia: sin_datos,
         fuera.referencia: "Completada",
     }
+
+
+def test_the_pages_answer_head(navegar: Callable[..., Any], mes: str) -> None:
+    dpo = navegar("dpo")
+    for url in (CUADRO, "/privacidad/registro/", f"/privacidad/registro-mensual/{mes}.csv"):
+        assert dpo.head(url).status_code == 200
 
 
 def test_a_long_month_goes_over_several_pages_with_its_heading(bd: str, recibida: Callable[..., Any]) -> None:

@@ -431,6 +431,13 @@ def test_what_cannot_be_printed_is_seen() -> None:
     assert imprimible("中\u00ad") == "[U+4E2D][U+00AD]"
 
 
+def test_the_reason_is_printed_as_it_was_written(recibida: Callable[..., Any], dpo: Any) -> None:
+    """``{nb}`` is, to the library, a mark for how many pages there are."""
+    solicitud = recibida()
+    servicios.denegar(solicitud=solicitud, motivo="La plantilla dice {nb} y **no** otra cosa", por=dpo)
+    assert "La plantilla dice {nb} y **no** otra cosa" in leer(solicitud.escritos.get().pdf)
+
+
 def test_numbers_have_no_gaps_though_issued_at_once(recibida: Callable[..., Any], dpo: Any, bd: str) -> None:
     """Eight refusals in eight connections, every other one rolled back."""
     solicitudes = [recibida(f"C{n}") for n in range(8)]

@@ -191,6 +191,24 @@ def test_retener_y_soltar_en_el_navegador(revisada: Any, navegar: Callable[..., 
     assert "ya no está retenido" in dpo.post(soltar, follow=True).content.decode()
 
 
+def test_la_evidencia_no_dice_que_no_queda_nada_mientras_queda_lo_retenido(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, navegar: Callable[..., Any]
+) -> None:
+    preferencia("C1", "idioma")
+    preferencia("C1", "horario", "tardes")
+    solicitud = hasta(Estado.APROBADA)
+    exclusion = retener(solicitud, dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    cliente = navegar("dpo", nombre="x")
+    pagina = cliente.get(solicitud.get_absolute_url()).content.decode()
+    assert "queda solo lo que se retuvo" in pagina
+    assert "no queda nada" not in pagina
+    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    pagina = cliente.get(solicitud.get_absolute_url()).content.decode()
+    assert pagina.count("queda solo lo que se retuvo") == pagina.count("no queda nada") == 1
+
+
 def test_la_vista_previa_muestra_los_primeros_tapados(revisada: Any, navegar: Callable[..., Any]) -> None:
     pagina = navegar("dpo", nombre="x").get(revisada.get_absolute_url()).content.decode()
     assert "ca•••••" in pagina
