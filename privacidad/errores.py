@@ -106,6 +106,15 @@ class DestinoNoDisponible(ErrorDePrivacidad):
     """An external destination cannot be asked now, or refuses. The message never quotes what it answered."""
 
 
+class SinTiempo(DestinoNoDisponible):
+    """A page has waited for the external destinations as long as it may: it is not their fault, nor done."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("No ha dado tiempo a que responda: se vuelve a intentar en la próxima pasada de la tarea.")
+        )
+
+
 class RecuentoDistinto(ErrorDePrivacidad):
     """What was deleted is not what had been counted, or something is left. Nothing has been deleted."""
 

@@ -15,8 +15,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from privacidad import destinos, registro
-from privacidad.destinos import Destino, Recuento, Sujeto
-from privacidad.errores import DestinoNoDisponible
+from privacidad.destinos import Destino, Recuento, Sujeto, prisa
+from privacidad.errores import DestinoNoDisponible, SinTiempo
 from privacidad.models import Gestion, Solicitud
 
 logger = logging.getLogger(__name__)
@@ -49,8 +49,12 @@ def abrir(solicitud: Solicitud) -> None:
 
 def atender(solicitud: Solicitud, estados: Collection[str] = SIN_TERMINAR) -> None:
     """Try, once, each destination that is in one of those states. Never raises for the other side's
-    faults."""
+    faults. From a page, those there is no time for are left as they are, for the scheduled command."""
     for gestion in solicitud.gestiones.filter(estado__in=estados):
+        try:
+            prisa.queda()
+        except SinTiempo:
+            return
         # Whoever raises the count has the turn. Two runs that overlap may still ask for the same thing twice,
         # which does no harm: what has ended stays so (see _anotar).
         if Gestion.objects.filter(pk=gestion.pk, intentos=gestion.intentos, estado=gestion.estado).update(
@@ -77,7 +81,10 @@ def _intentar(solicitud: Solicitud, gestion: Gestion) -> None:
     except DestinoNoDisponible as error:
         # Deleted and not read back is still to be verified; the reason is told all the same.
         verificable = gestion.estado == Gestion.Estado.POR_VERIFICAR or gestion.pedida is not None
-        gestion.estado = Gestion.Estado.POR_VERIFICAR if verificable else Gestion.Estado.FALLIDA
+        if verificable:
+            gestion.estado = Gestion.Estado.POR_VERIFICAR
+        elif not isinstance(error, SinTiempo):  # we did not wait: that is no failure of theirs
+            gestion.estado = Gestion.Estado.FALLIDA
         gestion.detalle = str(error)
     else:
         gestion.recuento = {**gestion.recuento, "despues": despues}

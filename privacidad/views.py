@@ -14,14 +14,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoria.explorador.acceso import con_permiso
 from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import palabras, servicios
+from privacidad.destinos.prisa import con_prisa
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.estados import Estado
 from privacidad.forms import RecibirForm
+from privacidad.gestiones import SIN_TERMINAR
 from privacidad.models import Solicitud
 from privacidad.pasos import ACCIONES, Accion, accion
 from privacidad.vistas import avance, exclusiones, menciones
@@ -122,7 +125,8 @@ def paso(request: HttpRequest, referencia: str, nombre: str) -> HttpResponse:
     if not formulario.is_valid():
         return _pagina(request, objeto, {elegida.nombre: formulario}, status=422)
     try:
-        elegida.servicio(solicitud=objeto, por=usuario, **formulario.cleaned_data)
+        with con_prisa():
+            elegida.servicio(solicitud=objeto, por=usuario, **formulario.cleaned_data)
     except SinPermiso:
         raise PermissionDenied from None
     except ErrorDePrivacidad as error:
@@ -133,7 +137,26 @@ def paso(request: HttpRequest, referencia: str, nombre: str) -> HttpResponse:
             return redirect(objeto)
         return _pagina(request, objeto, {elegida.nombre: formulario}, status=422)
     messages.success(request, str(elegida.hecho))
+    if elegida.a is Estado.EN_CURSO:
+        _avisar_de_lo_que_falta(request, objeto)
     return redirect(objeto)
+
+
+def _avisar_de_lo_que_falta(request: HttpRequest, objeto: Solicitud) -> None:
+    """What other systems have not confirmed is not done, and nobody has to stay here for it."""
+    faltan = objeto.gestiones.filter(estado__in=SIN_TERMINAR).count()
+    if faltan:
+        messages.warning(
+            request,
+            ngettext(
+                "Falta %d sistema de fuera, que no ha respondido a tiempo o no lo ha confirmado: sigue la "
+                "tarea programada.",
+                "Faltan %d sistemas de fuera, que no han respondido a tiempo o no lo han confirmado: sigue "
+                "la tarea programada.",
+                faltan,
+            )
+            % faltan,
+        )
 
 
 def _pagina(

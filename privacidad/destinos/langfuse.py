@@ -28,8 +28,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, npgettext_lazy
 
 from memoria import politica
+from privacidad.destinos import prisa
 from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto
-from privacidad.errores import DestinoNoDisponible
+from privacidad.errores import DestinoNoDisponible, SinTiempo
 from privacidad.resumenes import resumen
 
 RUTA = "/api/public/traces"
@@ -37,7 +38,7 @@ RUTA = "/api/public/traces"
 POR_PAGINA = 100
 #: How many ids in one DELETE; see https://langfuse.com/faq/all/api-limits.
 POR_BORRADO = 50
-#: Seconds to connect, and to wait for each answer.
+#: Seconds to connect, and to wait for each answer; from a page, less (:mod:`privacidad.destinos.prisa`).
 ESPERA = httpx.Timeout(20.0, connect=5.0)
 #: A pause that is asked for (429) is made when it is short; a longer one is for the next run.
 PAUSA_MAXIMA = 20
@@ -188,7 +189,6 @@ def _abrir() -> Iterator[httpx.Client]:
         base_url=settings.LANGFUSE_URL,
         auth=(settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY),
         headers={"Accept": "application/json"},
-        timeout=ESPERA,
     ) as cliente:
         yield cliente
 
@@ -196,9 +196,13 @@ def _abrir() -> Iterator[httpx.Client]:
 def _pedir(cliente: httpx.Client, metodo: str, **peticion: Any) -> Any:
     """One request; its JSON. Raises :class:`DestinoNoDisponible` with what to do about it."""
     for intento in range(PAUSAS + 1):
+        espera = _espera()
         try:
-            respuesta = cliente.request(metodo, RUTA, **peticion)
+            with prisa.midiendo():
+                respuesta = cliente.request(metodo, RUTA, timeout=espera, **peticion)
         except httpx.TimeoutException:
+            if espera is not ESPERA:
+                raise SinTiempo from None
             raise DestinoNoDisponible(_("Langfuse no ha respondido a tiempo: vuelva a intentarlo.")) from None
         except (httpx.HTTPError, httpx.InvalidURL):
             raise DestinoNoDisponible(
@@ -207,13 +211,21 @@ def _pedir(cliente: httpx.Client, metodo: str, **peticion: Any) -> Any:
         if respuesta.status_code != httpx.codes.TOO_MANY_REQUESTS:
             break
         pausa = _pausa(respuesta)
+        if (queda := prisa.queda()) is not None and pausa > queda:
+            raise SinTiempo
         if pausa > PAUSA_MAXIMA or intento == PAUSAS:
             raise DestinoNoDisponible(
                 _("Langfuse pide esperar %(segundos)s segundos: vuelva a intentarlo después.")
                 % {"segundos": pausa}
             )
-        time.sleep(pausa)
+        with prisa.midiendo():
+            time.sleep(pausa)
     return _json(respuesta)
+
+
+def _espera() -> httpx.Timeout:
+    queda = prisa.queda()
+    return ESPERA if queda is None else httpx.Timeout(queda, connect=min(queda, 2.0))
 
 
 def _pausa(respuesta: httpx.Response) -> int:

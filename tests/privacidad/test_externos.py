@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +17,15 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from memoria.models import Documento
 from privacidad import destinos, gestiones, palabras, servicios
+from privacidad.destinos import prisa
 from privacidad.destinos.base import Recuento, Sujeto
 from privacidad.destinos.langfuse import Langfuse
-from privacidad.errores import TransicionNoPermitida
+from privacidad.errores import SinTiempo, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.figuras import supresiones
 from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
@@ -365,3 +368,94 @@ def test_el_identificador_no_queda_en_ninguna_tabla(
     solicitud = hasta(Estado.COMPLETADA, "canario-7206")
     assert solicitud.gestiones.get().estado == Gestion.Estado.HECHA
     assert apariciones("canario-7206") == []
+
+
+# -- from a page ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("modo", ["lento", "borra_lento"])
+def test_desde_la_pagina_no_se_espera_a_quien_no_responde(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    remotos: ServidorLangfuse,
+    navegar: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    modo: str,
+) -> None:
+    """Three systems that hang: one budget for all of them. What PostgreSQL has is erased all the same."""
+    monkeypatch.setattr(prisa, "EN_UNA_PAGINA", 0.5)
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA, "C1")
+    remotos.modo = modo
+    antes = time.monotonic()
+    respuesta = navegar("dpo").post(
+        reverse("privacidad:paso", args=[solicitud.referencia, "ejecutar"]), follow=True
+    )
+    assert time.monotonic() - antes < 5
+    pagina = respuesta.content.decode()
+    assert "Supresión ejecutada" in pagina
+    assert "Faltan 3 sistemas de fuera" in pagina
+    solicitud.refresh_from_db()
+    assert solicitud.estado == Estado.PARCIAL
+    assert not Documento.objects.exists()
+    # Not one of them has failed: nobody waited for it.
+    assert set(estados_de(solicitud).values()) == {Gestion.Estado.PENDIENTE}
+    assert sorted(solicitud.gestiones.values_list("intentos", flat=True)) == [0, 0, 1]
+    remotos.modo = ""
+    datos, codigo = ordenar()
+    assert (datos["completadas"], codigo) == (1, 0)
+    assert set(estados_de(solicitud).values()) == {Gestion.Estado.HECHA}
+    assert not remotos.trazas
+
+
+def test_la_revision_desde_la_pagina_tampoco_espera(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    servidor: ServidorLangfuse,
+    navegar: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prisa, "EN_UNA_PAGINA", 0.5)
+    preferencia("C1")
+    servidor.poner("C1", 2)
+    servidor.modo = "lento"
+    solicitud = hasta(Estado.IDENTIFICADA, "C1")
+    antes = time.monotonic()
+    navegar("dpo").post(reverse("privacidad:paso", args=[solicitud.referencia, "revisar"]))
+    assert time.monotonic() - antes < 5
+    solicitud.refresh_from_db()
+    assert solicitud.estado == Estado.REVISADA
+    assert solicitud.vista_previa["memoria"]["documentos"] == 1
+    assert "langfuse" not in solicitud.vista_previa
+
+
+def test_a_quien_responde_le_da_tiempo(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    remotos: ServidorLangfuse,
+    navegar: Callable[..., Any],
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA, "C1")
+    respuesta = navegar("dpo").post(
+        reverse("privacidad:paso", args=[solicitud.referencia, "ejecutar"]), follow=True
+    )
+    assert "sistemas de fuera" not in respuesta.content.decode()
+    solicitud.refresh_from_db()
+    assert solicitud.estado == Estado.COMPLETADA
+
+
+def test_una_pausa_mas_larga_que_lo_que_queda_no_se_espera(
+    servidor: ServidorLangfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prisa, "EN_UNA_PAGINA", 0.5)
+    servidor.modo = "limite"  # it asks for one second
+    antes = time.monotonic()
+    with pytest.raises(SinTiempo), prisa.con_prisa():
+        Langfuse().contar(Sujeto("clientes", "C1", ()))
+    assert time.monotonic() - antes < 1
+    assert prisa.queda() is None  # whoever is in no hurry is not bound by it
+
+
+def test_una_pagina_acaba_mucho_antes_de_que_la_corten() -> None:
+    assert prisa.EN_UNA_PAGINA <= 5  # gunicorn ends one at thirty; connecting and reading may each take it
