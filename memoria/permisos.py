@@ -71,7 +71,14 @@ def conceder(conexion: Conexion) -> None:
     What is already as it should be is not touched, so a second run takes no lock that readers would wait for.
     """
     with conexion.transaction():
-        for guion in ("permisos.sql", "limitaciones.sql", "funciones.sql", "vallas.sql", "vigilancia.sql"):
+        for guion in (
+            "permisos.sql",
+            "limitaciones.sql",
+            "funciones.sql",
+            "vallas.sql",
+            "vigilancia.sql",
+            "documentos.sql",
+        ):
             conexion.execute(resources.files("memoria").joinpath("sql", guion).read_text(encoding="utf-8"))
         for modelo in modelos_solo_anexar():
             conexion.execute(

@@ -24,6 +24,7 @@ from psycopg.rows import DictRow, dict_row
 from memoria import entorno
 from memoria.almacen import DimensionDistinta, configuracion_indice, dimensiones
 from memoria.conexion import ESQUEMA, con_esquema
+from memoria.documentos.preparacion import preparar_documentos
 from memoria.embeddings import ModeloEmbeddings
 from memoria.permisos import PreparacionImposible, conceder, crear_roles
 
@@ -64,6 +65,7 @@ def preparar(modelo: ModeloEmbeddings) -> dict[str, Any]:
             _guion(conexion, "indices.sql")
         _guion(conexion, "busqueda.sql")
         _guion(conexion, "hilos.sql")
+        preparar_documentos(conexion, modelo.dims if extension else None)
         conceder(conexion)
         resultado = {
             "esquema": ESQUEMA,

@@ -171,6 +171,7 @@ CSRF_TRUSTED_ORIGINS = _lista(
 
 INSTALLED_APPS = [
     "memoria.apps.MemoriaConfig",
+    "memoria.documentos.apps.DocumentosConfig",
     "compras.apps.ComprasConfig",
     "privacidad.apps.PrivacidadConfig",
     "memoria.apps.SitioConfig",

@@ -13,6 +13,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from memoria.documentos.espacios import ESPACIOS
+
 
 class Sitio(admin.AdminSite):
     site_header = "Memoria"  # the product's name: the same in every language
@@ -89,9 +91,10 @@ def _espejos(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-#: The main menu: label, URL name, permission that shows it.
-MENU: tuple[tuple[Any, str, str], ...] = (
+#: The main menu: label, URL name, and the permissions any of which shows it.
+MENU: tuple[tuple[Any, str, str | tuple[str, ...]], ...] = (
     (_("Avisos"), "compras:avisos", "compras.ver_avisos"),
+    (_("Documentos"), "documentos:inicio", tuple(f"documentos.ver_{e}" for e in ESPACIOS)),
     (_("Memoria"), "explorador:espacios", "memoria.view_documento"),
     (_("Privacidad"), "privacidad:solicitudes", "privacidad.view_solicitud"),
 )
@@ -103,9 +106,10 @@ def contexto(request: HttpRequest) -> dict[str, Any]:
     if usuario is None or not usuario.is_authenticated:
         return {"menu": []}
     inicio = reverse("panel")
-    menu = [{"etiqueta": _("Inicio"), "url": inicio, "activa": request.path == inicio}]
-    for etiqueta, nombre, permiso in MENU:
-        if not usuario.has_perm(permiso):
+    menu: list[dict[str, Any]] = [{"etiqueta": _("Inicio"), "url": inicio, "activa": request.path == inicio}]
+    for etiqueta, nombre, permisos in MENU:
+        permisos = (permisos,) if isinstance(permisos, str) else permisos
+        if not any(usuario.has_perm(p) for p in permisos):
             continue
         try:
             url = reverse(nombre)
@@ -116,4 +120,8 @@ def contexto(request: HttpRequest) -> dict[str, Any]:
     if sitio["available_apps"]:
         url = reverse("admin:index")
         menu.append({"etiqueta": _("Administración"), "url": url, "activa": request.path.startswith(url)})
+    # A room inside another's address ("/memoria/documentos/") is the one that is open, not both.
+    abiertas = [m for m in menu if m["activa"]]
+    for entrada in abiertas:
+        entrada["activa"] = entrada is max(abiertas, key=lambda m: len(m["url"]))
     return {**sitio, "menu": menu}

@@ -10,6 +10,7 @@ from memoria.explorador.panel import panel
 
 urlpatterns = [
     path("", panel, name="panel"),
+    path("memoria/documentos/", include("memoria.documentos.urls")),
     path("memoria/", include("memoria.explorador.urls")),
     path("compras/", include("compras.urls")),
     path("privacidad/", include("privacidad.urls")),

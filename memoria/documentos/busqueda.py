@@ -1,0 +1,206 @@
+"""Hybrid search in the documents of one owner space, the same for screens and for the agents' tool.
+
+Two rankings of the sections of a space, Spanish full text and meaning, fused by rank; then recency and
+importance, as weights mild enough to order what is alike and not to bring up what does not answer. Both
+rankings are exact. Where there is no pgvector, or the endpoint that embeds is away, full text alone decides.
+
+No Django here: an agent's process imports it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from memoria.almacen import en_texto
+from memoria.busqueda import LARGO_MAXIMO_CONSULTA, en_palabras, lexico, tramos, trozos
+from memoria.documentos.espacios import en_espacio
+from memoria.embeddings import EmbeddingsNoDisponibles, ModeloEmbeddings
+
+logger = logging.getLogger(__name__)
+
+#: What importance adds to the score of a section, and what having been changed today does. At the top of a
+#: ranking one place is worth 1.6 %: an important document passes three that answer alike, a new one, two.
+PESO_IMPORTANCIA = 0.05
+PESO_RECIENTE = 0.03
+#: Days in which what being recent adds halves.
+SEMIVIDA_DIAS = 180
+#: Sections of one document in an answer, so that a long one does not take every place.
+SECCIONES_POR_PAGINA = 2
+
+
+@dataclass(frozen=True)
+class Hallazgo:
+    """A section that answers the question, and why. ``similitud`` is ``None`` where there are no vectors.
+
+    ``marcas`` are the spans of ``texto`` that hold a word of the question.
+    """
+
+    pagina_id: int
+    ruta: str
+    titulo: str
+    encabezado: str
+    texto: str
+    importancia: str
+    actualizada: datetime
+    similitud: float | None
+    marcas: tuple[tuple[int, int], ...]
+    por_significado: bool
+
+    def trozos(self) -> list[tuple[str, bool]]:
+        """``texto`` cut at :attr:`marcas`: each piece and whether it is marked."""
+        return trozos(self.texto, self.marcas)
+
+
+def buscar_documentos(
+    conexion: psycopg.Connection[Any],
+    espacio: str,
+    consulta: str,
+    *,
+    modelo: ModeloEmbeddings | None,
+    limite: int,
+) -> list[Hallazgo]:
+    """The sections of ``espacio`` that answer ``consulta``, best first; an empty list is an answer too.
+
+    ``modelo`` is the one that embedded the sections, or ``None`` where there are no vectors.
+
+    Raises :class:`memoria.documentos.espacios.EspacioDesconocido`.
+    """
+    consulta = consulta.replace("\x00", " ")[:LARGO_MAXIMO_CONSULTA].strip()
+    if not consulta:
+        return []
+    # Embedding may be a call to an endpoint: it is done before the transaction.
+    vector = _vector(modelo, consulta)
+    parametros: dict[str, Any] = {
+        "espacio": espacio,
+        "palabras": en_palabras(consulta),
+        "limite": limite,
+        "por_pagina": SECCIONES_POR_PAGINA,
+        "umbral": 0.0,
+    }
+    if vector is not None and modelo is not None:
+        parametros |= {"vector": en_texto(vector), "modelo": modelo.nombre, "umbral": modelo.umbral}
+    with en_espacio(conexion, espacio):
+        # The type and the operators of pgvector may live in either schema.
+        conexion.execute("SET LOCAL search_path = public, langgraph")
+        with conexion.cursor(row_factory=dict_row) as cursor:
+            filas = cursor.execute(TEXTO if vector is None else HIBRIDA, parametros).fetchall()
+    return [_hallazgo(fila, parametros["umbral"]) for fila in filas]
+
+
+def hay_vectores(conexion: psycopg.Connection[Any]) -> bool:
+    """Whether this database has the table of vectors of documents (it does where it has pgvector)."""
+    fila = conexion.execute("SELECT to_regclass('public.documentos_vector') IS NOT NULL AS hay").fetchone()
+    return bool(fila and (fila["hay"] if isinstance(fila, dict) else fila[0]))
+
+
+def _vector(modelo: ModeloEmbeddings | None, consulta: str) -> list[float] | None:
+    if modelo is None:
+        return None
+    try:
+        return modelo.embed_query(consulta)
+    except EmbeddingsNoDisponibles as error:
+        logger.warning("Búsqueda de documentos sin vectores: %s", error)
+        return None
+
+
+def _hallazgo(fila: dict[str, Any], umbral: float) -> Hallazgo:
+    similitud = fila["similitud"]
+    return Hallazgo(
+        pagina_id=fila["pagina_id"],
+        ruta=fila["ruta"],
+        titulo=fila["titulo"],
+        encabezado=fila["encabezado"],
+        texto=fila["texto"],
+        importancia=fila["importancia"],
+        actualizada=fila["actualizada"],
+        similitud=similitud,
+        marcas=tramos(fila["texto"], fila["posiciones"] or []),
+        por_significado=similitud is not None and similitud >= umbral,
+    )
+
+
+# The row policy says the same; said here too, a policy is not all that stands between two spaces. Under one
+# PostgreSQL does not trust `@@` to choose the rows (it might tell of those that are hidden), so the sections
+# of the space are read one after the other and an index of lexemes would serve nobody.
+_DEL_ESPACIO = "espacio = %(espacio)s"
+
+_LEXICO = lexico("public.documentos_seccion", "id", _DEL_ESPACIO)
+
+# Where in the text the words of the question are.
+_POSICIONES = """(
+    SELECT array_agg(posicion ORDER BY posicion)
+    FROM unnest(s.lexemas) AS l (lexeme, positions, weights), unnest(positions) AS posicion
+    WHERE EXISTS (SELECT FROM terminos WHERE array_to_tsvector(ARRAY[lexeme]) @@ termino)
+)"""
+
+# Outer part of both: the weights of the page, no more than some sections of each, the best ones.
+_FINAL = f"""
+pesadas AS (
+    SELECT f.key, f.similitud, p.id AS pagina_id, p.ruta, p.titulo, p.importancia, p.actualizada,
+           f.puntos
+           * (1 + CASE WHEN p.importancia = 'alta' THEN {PESO_IMPORTANCIA} ELSE 0 END)
+           * (1 + {PESO_RECIENTE} * power(
+                 0.5, greatest(0, extract(epoch FROM now() - p.actualizada)) / (86400 * {SEMIVIDA_DIAS})))
+           AS puntos
+    FROM fusion f
+    JOIN public.documentos_seccion s ON s.id = f.key
+    JOIN public.documentos_pagina p ON p.id = s.pagina_id
+    WHERE p.{_DEL_ESPACIO} AND p.borrada IS NULL
+),
+repartidas AS (
+    SELECT *, row_number() OVER (PARTITION BY pagina_id ORDER BY puntos DESC, key) AS orden FROM pesadas
+)
+SELECT r.pagina_id, r.ruta, r.titulo, r.importancia, r.actualizada, r.similitud,
+       s.encabezado, s.texto, {_POSICIONES} AS posiciones
+FROM repartidas r JOIN public.documentos_seccion s ON s.id = r.key
+WHERE r.orden <= %(por_pagina)s
+ORDER BY r.puntos DESC, r.key
+LIMIT %(limite)s
+"""
+
+TEXTO = f"""
+WITH {_LEXICO},
+fusion AS (
+    SELECT key, 1.0 / (60 + puesto) AS puntos, NULL::float8 AS similitud FROM lexico
+),
+{_FINAL}
+"""
+
+# Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009). A section with no word of the
+# question answers only from the model's threshold on. One that has no vector yet is found by its words.
+HIBRIDA = f"""
+WITH {_LEXICO},
+cercanas AS MATERIALIZED (
+    SELECT seccion_id AS key, embedding <=> %(vector)s::vector AS distancia
+    FROM public.documentos_vector
+    WHERE {_DEL_ESPACIO} AND modelo = %(modelo)s
+    ORDER BY distancia
+    LIMIT 50
+),
+semantico AS (
+    SELECT key, row_number() OVER (ORDER BY distancia, key) AS puesto FROM cercanas
+),
+sumadas AS (
+    SELECT key, sum(1.0 / (60 + puesto)) AS puntos, bool_or(con_termino) AS con_termino
+    FROM (
+        SELECT key, puesto, false AS con_termino FROM semantico
+        UNION ALL
+        SELECT key, puesto, true FROM lexico
+    ) AS dos
+    GROUP BY key
+),
+fusion AS (
+    SELECT u.key, u.puntos, 1 - (v.embedding <=> %(vector)s::vector) AS similitud
+    FROM sumadas u
+    LEFT JOIN public.documentos_vector v
+        ON v.seccion_id = u.key AND v.{_DEL_ESPACIO} AND v.modelo = %(modelo)s
+    WHERE u.con_termino OR 1 - (v.embedding <=> %(vector)s::vector) >= %(umbral)s
+),
+{_FINAL}
+"""

@@ -1,0 +1,58 @@
+"""The door of the pages of documents: who comes into which space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoria.documentos.acceso import espacios_visibles, puede_escribir
+from memoria.explorador.acceso import Peticion
+
+P = ParamSpec("P")
+Vista = Callable[Concatenate[Peticion, P], HttpResponse]
+Protegida = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def del_espacio(*, escribir: bool = False) -> Callable[[Vista[P]], Protegida[P]]:
+    """Anonymous: to the login. Who sees no space: 403. One that is not theirs to see: 404, like no space.
+
+    With ``escribir``, who sees the space and may not write in it: 403.
+    """
+
+    def decorar(vista: Vista[P]) -> Protegida[P]:
+        @wraps(vista)
+        def protegida(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            espacio = str(kwargs["espacio"])  # the route always names it
+            if not request.user.is_authenticated:
+                return _a_entrar(request, espacio)
+            visibles = espacios_visibles(request.user)
+            if not visibles:
+                raise PermissionDenied
+            if espacio not in visibles:
+                raise Http404
+            if escribir and not puede_escribir(request.user, espacio):
+                raise PermissionDenied
+            return vista(request, *args, **kwargs)  # type: ignore[arg-type]  # a Peticion from here on
+
+        return protegida
+
+    return decorar
+
+
+def _a_entrar(request: HttpRequest, espacio: str) -> HttpResponse:
+    if request.method == "POST":
+        messages.warning(
+            request,
+            _("Su sesión había terminado y no se ha guardado nada. Vuelva a entrar y repita lo que hacía."),
+        )
+    # Some views only take POST and have no page to land on: the list does.
+    lista = reverse("documentos:lista", args=[espacio])
+    return redirect_to_login(request.get_full_path() if request.method == "GET" else lista)
