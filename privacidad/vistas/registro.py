@@ -15,7 +15,7 @@ from memoria.comandos import Salida
 from memoria.explorador.acceso import con_permiso
 from privacidad import registro
 from privacidad.estados import Estado
-from privacidad.models import Asiento
+from privacidad.models import Asiento, Evidencia
 
 POR_PAGINA = 50
 #: What is not the state of a request; what is not here either is shown by its bare name.
@@ -58,8 +58,7 @@ def asientos(request: HttpRequest) -> HttpResponse:
             "verificacion": como_fue(),
             "pagina": pagina,
             "filas": [
-                {"asiento": a, "que": nombre_del_tipo(a.tipo), "datos": _en_texto(a.datos)}
-                for a in pagina.asientos
+                {"asiento": a, "que": que_dice(a), "datos": _en_texto(a.datos)} for a in pagina.asientos
             ],
         },
     )
@@ -88,8 +87,15 @@ def como_fue() -> ComoFue:
     )
 
 
+def que_dice(asiento: Asiento) -> str:
+    """What an entry says, in words. A run that found nothing has erased nothing."""
+    if asiento.tipo == "supresion" and asiento.datos.get("resultado") == Evidencia.Resultado.SIN_DATOS:
+        return str(Evidencia.Resultado.SIN_DATOS.label)
+    return nombre_del_tipo(asiento.tipo)
+
+
 def nombre_del_tipo(tipo: str) -> str:
-    """What an entry says, in words."""
+    """What a type of entry is called."""
     if tipo in Estado.values:
         return str(Estado(tipo).label)
     return str(TIPOS.get(tipo, tipo))
