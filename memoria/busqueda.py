@@ -12,14 +12,23 @@
 ``buscar_avisos`` is ``hallar_avisos`` without the filters. Nothing here returns markup: the texts are as they
 were written and a template escapes them.
 
-Two rankings inside one supplier's namespace, Spanish full text and meaning, fused by rank (the raw scores
-have nothing in common). Both are exact: there is no approximate index to miss a notice. The measurements are
-in ``docs/decisiones/0002-embeddings.md``.
+Each notice scores its similarity of meaning (the cosine, -1 to 1) plus the share of the question it has in
+its words (0 to 1: a rare word counts more than a common one, and a word of the same group of
+:mod:`memoria.vocabulario` counts for 0.7 of the word itself). Both are exact: there is no approximate index
+to miss a notice. Then, to tell apart what is as good, 0.02 more for a notice of importance "alta", up to 0.02
+for a recent one and 0.02 less for one past its ``valido_hasta``, which is still found: "¿cuándo cerraron?" is
+a question too. Nothing comes back when neither words nor meaning hold: see :func:`_hay_respuesta`. The
+measurements are in ``docs/decisiones/0004-busqueda.md``.
+
+For other tables: :func:`normalizada` makes their column of lexemes, :func:`lexico` ranks their rows by the
+words of a question given as :func:`en_palabras` (the words alone) or :func:`en_terminos` (and their groups),
+and :func:`tramos` and :func:`trozos` say where they matched.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -28,7 +37,7 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore, SearchItem
 
-from memoria import politica
+from memoria import politica, vocabulario
 from memoria.almacen import AlmacenMemoria, en_texto
 from memoria.embeddings import EmbeddingsNoDisponibles
 
@@ -36,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 #: A question is a sentence, not a document: what is longer is cut, and its beginning decides.
 LARGO_MAXIMO_CONSULTA = 500
+#: Of the question's telling words, one in so many must be in the supplier's notices to answer by words alone.
+PARTE_QUE_BASTA = 3
 
 
 class Hallazgo(SearchItem):
@@ -113,9 +124,10 @@ def hallar_avisos(
             for a in hallados
             if a.score is None or a.score >= politica.UMBRAL_POR_DEFECTO
         ]
+    terminos = en_terminos(consulta)
     parametros = {
         "prefijo": ".".join(namespace),
-        "palabras": en_palabras(consulta),
+        "palabras": terminos,
         "limite": limite,
         "desde": desde and desde.isoformat(),
         "hasta": hasta and hasta.isoformat(),
@@ -123,12 +135,13 @@ def hallar_avisos(
         "autor": autor,
     }
     vector = _vector(almacen, consulta)
+    umbral = math.inf
     if vector is None:
-        return [_hallazgo(namespace, fila, None) for fila in almacen.consultar(_TEXTO_COMPLETO, parametros)]
-    filas = almacen.consultar(_HIBRIDO, {**parametros, "vector": en_texto(vector)})
-    umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
-    hay_respuesta = any(f["con_termino"] or f["similitud"] >= umbral for f in filas)
-    return [_hallazgo(namespace, fila, umbral) for fila in filas] if hay_respuesta else []
+        filas = almacen.consultar(_TEXTO_COMPLETO, parametros)
+    else:
+        filas = almacen.consultar(_HIBRIDO, {**parametros, "vector": en_texto(vector)})
+        umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
+    return [_hallazgo(namespace, f, umbral) for f in filas] if _hay_respuesta(filas, terminos, umbral) else []
 
 
 def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:
@@ -141,8 +154,30 @@ def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:
         return None
 
 
-def _hallazgo(namespace: tuple[str, ...], fila: dict[str, Any], umbral: float | None) -> Hallazgo:
+def _hay_respuesta(filas: list[dict[str, Any]], terminos: list[str], umbral: float) -> bool:
+    """Whether what was found is an answer at all.
+
+    It is when some notice is as near in meaning as the model's threshold asks, or when the supplier's notices
+    speak of what is asked: of the words that tell, a third must be in some notice, or another of their
+    group. A word that tells is one that is not generic ("producto") and that is in some group, or in some
+    notice: if the groups know it and no notice has it, nothing was written on that.
+    """
+    if not filas:
+        return False
+    if any(f["similitud"] is not None and f["similitud"] >= umbral for f in filas):
+        return True
+    veces = dict(zip(filas[0]["huecos"] or [], filas[0]["veces"] or [], strict=True))
+    cuentan = [hueco for hueco, n in veces.items() if n or "\t" in terminos[hueco - 1]]
+    dicen = [h for h in cuentan if not vocabulario.es_generica(terminos[h - 1].partition("\t")[0])]
+    # Of a question with generic words alone ("pedidos") they are what is asked.
+    preguntadas = dicen or cuentan
+    return sum(veces[h] > 0 for h in preguntadas) * PARTE_QUE_BASTA >= len(preguntadas) > 0
+
+
+def _hallazgo(namespace: tuple[str, ...], fila: dict[str, Any], umbral: float) -> Hallazgo:
     similitud = fila["similitud"]
+    texto = str(fila["value"].get("texto", ""))
+    marcas = tramos(texto, fila["posiciones"] or [])
     return Hallazgo(
         namespace=namespace,
         key=fila["key"],
@@ -150,8 +185,9 @@ def _hallazgo(namespace: tuple[str, ...], fila: dict[str, Any], umbral: float | 
         created_at=fila["created_at"],
         updated_at=fila["updated_at"],
         score=similitud,
-        marcas=tramos(str(fila["value"].get("texto", "")), fila["posiciones"] or []),
-        por_significado=umbral is not None and similitud >= umbral,
+        marcas=marcas,
+        # Nothing to highlight: only its meaning can have brought it.
+        por_significado=similitud is not None and (similitud >= umbral or not marcas),
     )
 
 
@@ -203,6 +239,19 @@ def en_palabras(consulta: str) -> list[str]:
     return [_PLURAL.sub(r"\1", palabra) for palabra in juntas]
 
 
+def en_terminos(consulta: str) -> list[str]:
+    """As :func:`en_palabras`, each word followed by those of its groups (see ``TERMINOS``)."""
+    terminos = []
+    for palabra in en_palabras(consulta):
+        afines = vocabulario.afines(palabra)
+        if afines:
+            comienzos = " | ".join(f"'{comienzo}':*" for comienzo in sorted(afines.comienzos))
+            terminos.append(f"{palabra}\t{' '.join(sorted(afines.palabras))}\t{comienzos}")
+        else:
+            terminos.append(palabra)
+    return terminos
+
+
 def tramos(texto: str, posiciones: list[int]) -> tuple[tuple[int, int], ...]:
     """The spans of the words at those positions (from 1), neighbours without a gap joined."""
     buscadas = set(posiciones)
@@ -248,10 +297,17 @@ def normalizada(expresion: str) -> str:
 
 # Each word of the question as a term. The stemmer cuts alike words at different places ("devolucion",
 # "devolv"): a term also matches what begins with it and its own beginnings up to five letters shorter. Codes
-# and short words match only themselves.
+# and short words match only themselves. What follows a word are, after tabs, the words of its groups and
+# their beginnings: they are in `termino` and not in `propio`.
 TERMINOS = r"""
-terminos AS MATERIALIZED (
-    SELECT hueco,
+palabras AS (
+    SELECT hueco, split_part(todo, E'\t', 1) AS palabra,
+           to_tsvector('pg_catalog.spanish', split_part(todo, E'\t', 2)) AS afines,
+           split_part(todo, E'\t', 3) AS comienzos
+    FROM unnest(%(palabras)s::text[]) WITH ORDINALITY AS p (todo, hueco)
+),
+propios AS (
+    SELECT hueco, afines, comienzos,
            CASE WHEN palabra ~ '[0-9]' THEN phraseto_tsquery('pg_catalog.spanish', palabra)
                 ELSE (SELECT CASE WHEN length(lexeme) < 4 THEN quote_literal(lexeme)
                                   ELSE quote_literal(lexeme) || ':*' || coalesce((
@@ -260,94 +316,120 @@ terminos AS MATERIALIZED (
                                                            length(lexeme) - 1) AS n), '')
                              END::tsquery
                       FROM unnest(to_tsvector('pg_catalog.spanish', palabra)))
-           END AS termino
-    FROM unnest(%(palabras)s::text[]) WITH ORDINALITY AS p (palabra, hueco)
+           END AS propio
+    FROM palabras
+),
+terminos AS MATERIALIZED (
+    SELECT hueco, propio,
+           concat_ws(' | ', '(' || nullif(propio::text, '') || ')', nullif(comienzos, ''),
+                     (SELECT string_agg(quote_literal(lexeme), ' | ') FROM unnest(afines))
+           )::tsquery AS termino
+    FROM propios
+    WHERE numnode(propio) > 0
 ),
 pregunta AS MATERIALIZED (
-    SELECT string_agg('(' || termino::text || ')', ' | ')::tsquery AS alguno
-    FROM terminos WHERE numnode(termino) > 0
+    SELECT string_agg('(' || termino::text || ')', ' | ')::tsquery AS alguno FROM terminos
 )"""
+#: What a word of the same group counts for, the word itself being 1.
+PESO_AFIN = 0.7
 
 
-def lexico(tabla: str, clave: str, condicion: str) -> str:
-    """CTEs that end in ``lexico (key, puesto)``: the 50 best rows of ``tabla`` with a term, best first.
+def lexico(tabla: str, clave: str, condicion: str, *, cuantas: int | None = 50) -> str:
+    """CTEs that end in ``lexico (key, cobertura, puesto)``: the rows of ``tabla`` with a term, best first.
 
-    ``tabla`` has a column ``lexemas``; ``clave`` is its key among the rows that fulfil ``condicion``. A row
-    scores the rarity, among those rows, of the terms it has. Takes the parameter ``palabras``.
+    ``tabla`` has a column ``lexemas``; ``clave`` is its key among the rows that fulfil ``condicion``.
+    ``cobertura`` is the share of the question a row has, each term weighing by its rarity among those rows;
+    ``cuantas`` is how many come at most. Takes the parameter ``palabras``. On the way, ``pesos (hueco, veces,
+    peso)`` has every term of the question.
     """
+    limite = "" if cuantas is None else f"ORDER BY puesto LIMIT {cuantas}"
     return f"""{TERMINOS},
 candidatos AS MATERIALIZED (
     SELECT {clave} AS key, lexemas FROM {tabla}
     WHERE {condicion} AND lexemas @@ (SELECT alguno FROM pregunta)
 ),
 aciertos AS MATERIALIZED (
-    SELECT key, hueco FROM candidatos JOIN terminos ON lexemas @@ termino
+    SELECT key, hueco, CASE WHEN lexemas @@ propio THEN 1 ELSE {PESO_AFIN} END AS grado
+    FROM candidatos JOIN terminos ON lexemas @@ termino
 ),
-pesos AS (
-    SELECT hueco, ln(1 + (total - count(*) + 0.5) / (count(*) + 0.5)) AS peso
-    FROM aciertos, (SELECT count(*) AS total FROM {tabla} WHERE {condicion}) AS todas
+pesos AS MATERIALIZED (
+    SELECT hueco, count(key) AS veces, ln(1 + (total - count(key) + 0.5) / (count(key) + 0.5)) AS peso
+    FROM terminos LEFT JOIN aciertos USING (hueco),
+         (SELECT count(*)::float8 AS total FROM {tabla} WHERE {condicion}) AS todas
     GROUP BY hueco, total
 ),
-lexico AS (
-    SELECT key, row_number() OVER (ORDER BY sum(peso) DESC, key DESC) AS puesto
+coberturas AS (
+    SELECT key, sum(peso * grado) / (SELECT sum(peso) FROM pesos) AS cobertura
     FROM aciertos JOIN pesos USING (hueco)
     GROUP BY key
-    ORDER BY puesto
-    LIMIT 50
+),
+lexico AS MATERIALIZED (
+    SELECT key, cobertura, row_number() OVER (ORDER BY cobertura DESC, key DESC) AS puesto
+    FROM coberturas
+    {limite}
 )"""
 
 
 _PROPIOS = "prefix = %(prefijo)s AND expires_at > now()"
 # A parameter that is NULL filters nothing.
 _FILTROS = """(%(desde)s::text IS NULL OR s.value ->> 'fecha' >= %(desde)s)
-  AND (%(hasta)s::text IS NULL OR s.value ->> 'fecha' <= %(hasta)s)
-  AND (%(importancia)s::text IS NULL OR coalesce(s.value ->> 'importancia', 'normal') = %(importancia)s)
-  AND (%(autor)s::text IS NULL OR s.value ->> 'autor' = %(autor)s)"""
-# Where in the text the words of the question are.
-_POSICIONES = """(
-    SELECT array_agg(posicion ORDER BY posicion)
-    FROM unnest(s.lexemas) AS l (lexeme, positions, weights), unnest(positions) AS posicion
-    WHERE EXISTS (SELECT FROM terminos WHERE array_to_tsvector(ARRAY[lexeme]) @@ termino)
-) AS posiciones"""
+      AND (%(hasta)s::text IS NULL OR s.value ->> 'fecha' <= %(hasta)s)
+      AND (%(importancia)s::text IS NULL OR coalesce(s.value ->> 'importancia', 'normal') = %(importancia)s)
+      AND (%(autor)s::text IS NULL OR s.value ->> 'autor' = %(autor)s)"""
 
-_TEXTO_COMPLETO = f"""
-WITH {lexico("store", "key", _PROPIOS)}
-SELECT s.key, s.value, s.created_at, s.updated_at, NULL AS similitud, {_POSICIONES}
-FROM lexico JOIN store s ON s.prefix = %(prefijo)s AND s.key = lexico.key
-WHERE {_FILTROS}
-ORDER BY puesto
+#: Highest sum of the weights that only tell apart what is as good.
+PESO_LEVE = 0.02
+# Months, so that no text can fail as a date: what was stored by other hands may hold any.
+_MESES = "substr(s.value ->> 'fecha', 1, 4)::int * 12 + substr(s.value ->> 'fecha', 6, 2)::int"
+_LEVES = f"""{PESO_LEVE} * (
+        (s.value ->> 'importancia' IS NOT DISTINCT FROM 'alta')::int
+        - (coalesce(s.value ->> 'valido_hasta', '9') < current_date::text)::int
+        + CASE WHEN s.value ->> 'fecha' ~ '^\\d{{4}}-\\d\\d-\\d\\d$' THEN greatest(0, least(1,
+              1 - (extract(year FROM now()) * 12 + extract(month FROM now()) - ({_MESES})) / 12.0))
+          ELSE 0 END
+    )"""
+# Only those that the weights could still bring among the first are weighed.
+_ORDENADOS = f"""
+bastante AS (
+    SELECT coalesce(
+        (SELECT puntos FROM puntuados ORDER BY puntos DESC OFFSET %(limite)s - 1 LIMIT 1), '-Infinity'
+    ) - {3 * PESO_LEVE} AS puntos
+)
+SELECT s.key, s.value, s.created_at, s.updated_at, p.similitud,
+       (SELECT array_agg(hueco ORDER BY hueco) FROM pesos) AS huecos,
+       (SELECT array_agg(veces ORDER BY hueco) FROM pesos) AS veces,
+       (
+           SELECT array_agg(posicion ORDER BY posicion)
+           FROM unnest(s.lexemas) AS l (lexeme, positions, weights), unnest(positions) AS posicion
+           WHERE EXISTS (SELECT FROM terminos WHERE array_to_tsvector(ARRAY[lexeme]) @@ termino)
+       ) AS posiciones
+FROM puntuados p JOIN store s ON s.prefix = %(prefijo)s AND s.key = p.key
+WHERE p.puntos >= (SELECT puntos FROM bastante)
+ORDER BY p.puntos + {_LEVES} DESC, s.key DESC
 LIMIT %(limite)s
 """
 
-# Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009). A notice that has no vector yet
-# can still be found by its words.
-_HIBRIDO = f"""
-WITH {lexico("store", "key", _PROPIOS)},
-semantico AS (
-    SELECT key, row_number() OVER (ORDER BY distancia, key DESC) AS puesto
-    FROM (
-        SELECT s.key, v.embedding <=> %(vector)s::vector AS distancia
-        FROM store s JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key
-        WHERE s.prefix = %(prefijo)s AND s.expires_at > now()
-        ORDER BY distancia
-        LIMIT 50
-    ) AS cercanos
+_TEXTO_COMPLETO = f"""
+WITH {lexico("store", "key", _PROPIOS, cuantas=None)},
+puntuados AS MATERIALIZED (
+    SELECT s.key, NULL AS similitud, cobertura AS puntos
+    FROM lexico JOIN store s ON s.prefix = %(prefijo)s AND s.key = lexico.key
+    WHERE {_FILTROS}
 ),
-fusion AS (
-    SELECT key, sum(1.0 / (60 + puesto)) AS puntos, bool_or(con_termino) AS con_termino
-    FROM (
-        SELECT key, puesto, false AS con_termino FROM semantico
-        UNION ALL
-        SELECT key, puesto, true FROM lexico
-    ) AS dos
-    GROUP BY key
-)
-SELECT s.key, s.value, s.created_at, s.updated_at, con_termino,
-       coalesce(1 - (v.embedding <=> %(vector)s::vector), 0) AS similitud, {_POSICIONES}
-FROM fusion
-JOIN store s ON s.prefix = %(prefijo)s AND s.key = fusion.key
-LEFT JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key
-WHERE {_FILTROS}
-ORDER BY puntos DESC, similitud DESC, s.key DESC
-LIMIT %(limite)s
+{_ORDENADOS}
+"""
+
+# A notice that has no vector yet can still be found by its words.
+_HIBRIDO = f"""
+WITH {lexico("store", "key", _PROPIOS, cuantas=None)},
+semantico AS MATERIALIZED (
+    SELECT s.key, coalesce(1 - (v.embedding <=> %(vector)s::vector), 0) AS similitud
+    FROM store s LEFT JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key
+    WHERE s.prefix = %(prefijo)s AND s.expires_at > now() AND {_FILTROS}
+),
+puntuados AS MATERIALIZED (
+    SELECT key, similitud, similitud + coalesce(cobertura, 0) AS puntos
+    FROM semantico LEFT JOIN lexico USING (key)
+),
+{_ORDENADOS}
 """

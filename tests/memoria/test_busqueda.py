@@ -116,11 +116,19 @@ def test_twenty_own_notices_among_five_thousand_foreign_ones(
         FROM langgraph.store s WHERE s.prefix LIKE 'proveedores.OTRO%'
         """
     )
-    propios = propietario.execute(
-        "SELECT count(*) FROM langgraph.store WHERE prefix = 'proveedores.P101'"
-    ).fetchone()
-    assert propios
-    assert len(buscar_avisos(con_avisos, "P101", "pedido", limite=50)) == propios[0]
+    exactos = [
+        clave
+        for (clave,) in propietario.execute(
+            "SELECT key FROM langgraph.store_vectors WHERE prefix = 'proveedores.P101'"
+            " ORDER BY embedding <=> %s::vector",
+            [str(con_avisos.modelo.embed_query("tazas"))],
+        )
+    ]
+    assert len(exactos) == 14
+    hallados = buscar_avisos(con_avisos, "P101", "tazas", limite=50)
+    assert [a.key for a in hallados] != exactos  # the words count too, ...
+    por_similitud = sorted(hallados, key=lambda a: -(a.score or 0))
+    assert [a.key for a in por_similitud] == exactos  # ... and nobody is missing
 
 
 def test_a_store_of_langgraph_answers_too() -> None:

@@ -123,9 +123,9 @@ def test_incorporado_ignores_braces_and_question_marks_in_a_question(incorporado
 
 
 def test_umbral_given_replaces_the_one_of_the_model(incorporado: ModeloEmbeddings) -> None:
-    otro = crear_embeddings(url="", modelo=None, dims=None, api_key=None, umbral=0.2)
-    assert otro.umbral == 0.2
-    assert 0 < incorporado.umbral < 0.2
+    otro = crear_embeddings(url="", modelo=None, dims=None, api_key=None, umbral=0.5)
+    assert otro.umbral == 0.5
+    assert 0 < incorporado.umbral < 0.5
 
 
 # Configuration
