@@ -22,10 +22,10 @@ from memoria import politica
 from memoria.explorador.palabras import nombre_de_espacio, nombre_de_tipo
 from memoria.models import Documento, Hilo
 from privacidad import conversaciones, copias
-from privacidad.destinos import DESTINOS, Sujeto
+from privacidad.destinos import DESTINOS, Sujeto, destino
 from privacidad.errores import DestinoNoDisponible
 from privacidad.escritos.papel import Papel
-from privacidad.models import Copia, Restriccion, Solicitud
+from privacidad.models import Copia, Restriccion, Solicitud, TrozoCopia
 from privacidad.olvido import en_el_prefijo
 from privacidad.plazos import MADRID
 from privacidad.resumenes import resumen
@@ -45,6 +45,8 @@ SECCIONES = (
 EN_PDF = 200
 MENSAJES_EN_PDF = 40
 LARGO_EN_PDF = 1_500
+#: Rows in a piece of a sealed copy, more or less.
+FILAS_POR_TROZO = 600
 #: Rows read at a time.
 LOTE = 500
 
@@ -94,6 +96,16 @@ def componer(*, espacio: str, sujeto_id: str, referencia: str, momento: datetime
         cuantos=cuantos,
         copias=abiertas,
     )
+
+
+def filas(espacio: str, sujeto_id: str) -> int:
+    """How many rows a file has to read, what is sealed included: how long it takes grows with them."""
+    sujeto = Sujeto.capturar(espacio, sujeto_id)
+    trozos = TrozoCopia.objects.filter(
+        copia__solicitud__resumen=resumen(sujeto.prefijo), copia__destruida__isnull=True
+    ).count()
+    propias = sum(sum(destino(d).contar(sujeto).values()) for d in ("memoria", "hilos"))
+    return propias + FILAS_POR_TROZO * trozos
 
 
 def _abrir_siguiente(comprimido: gzip.GzipFile, actual: str | None) -> str:
@@ -199,14 +211,14 @@ def _bloqueados(copia: Copia) -> Iterator[Elemento]:
 def _recuentos(espacio: str, sujeto_id: str) -> Iterator[Elemento]:
     """What each place the product knows of counts of the person, the ones outside it included."""
     sujeto = Sujeto.capturar(espacio, sujeto_id)
-    for destino in DESTINOS:
-        if not destino.activo:
+    for d in DESTINOS:
+        if not d.activo:
             continue
         try:
-            cuantos: dict[str, int] | None = destino.contar(sujeto)
+            cuantos: dict[str, int] | None = d.contar(sujeto)
         except DestinoNoDisponible:
             cuantos = None
-        yield {"donde": destino.nombre, "cuantos": cuantos}
+        yield {"donde": d.nombre, "cuantos": cuantos}
 
 
 def _momento(momento: datetime | None) -> str | None:
@@ -334,12 +346,12 @@ def _escribir_bloqueado(papel: Papel, b: Elemento) -> None:
 
 
 def _escribir_recuento(papel: Papel, r: Elemento) -> None:
-    destino = next(d for d in DESTINOS if d.nombre == r["donde"])
+    d = destino(r["donde"])
     if r["cuantos"] is None:
-        papel.parrafo(f"{destino.etiqueta}: no se ha podido consultar.")
+        papel.parrafo(f"{d.etiqueta}: no se ha podido consultar.")
         return
-    hay = ", ".join(f"{n} {destino.etiquetas[que] % n}" for que, n in r["cuantos"].items() if n)
-    papel.parrafo(f"{destino.etiqueta}: {hay or 'nada'}.")
+    hay = ", ".join(f"{n} {d.etiquetas[que] % n}" for que, n in r["cuantos"].items() if n)
+    papel.parrafo(f"{d.etiqueta}: {hay or 'nada'}.")
 
 
 _TITULOS = {

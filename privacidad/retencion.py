@@ -31,7 +31,7 @@ def barrer(*, plazo: Plazo, simular: bool) -> dict[str, Any]:
         if plazo.agotado:
             break
         destruidas += copias.destruir(copia)
-    for expediente in _expedientes().defer("pdf", "json"):
+    for expediente in _expedientes().defer("pdf", "json", "pedido"):
         if plazo.agotado:
             break
         vaciados += _vaciar(expediente)
@@ -50,7 +50,7 @@ def _expedientes() -> QuerySet[Expediente]:
 def _vaciar(expediente: Expediente) -> bool:
     with transaction.atomic():
         quedaba = Expediente.objects.filter(pk=expediente.pk, destruido__isnull=True)
-        if not quedaba.update(pdf=b"", json=b"", destruido=timezone.now()):
+        if not quedaba.update(pdf=b"", json=b"", pedido=b"", destruido=timezone.now()):
             return False
         registro.anotar(
             tipo="expediente_destruido", referencia=expediente.referencia, resumen=expediente.resumen

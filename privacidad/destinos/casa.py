@@ -63,7 +63,7 @@ class Casa(Destino):
         "public.privacidad_restriccion": frozenset({"prefijo", "clave"}),
         "public.privacidad_mencion": frozenset({"prefijo", "clave"}),
         "public.privacidad_exclusion": frozenset({"clave"}),
-        "public.privacidad_expediente": frozenset({"pdf", "json"}),
+        "public.privacidad_expediente": frozenset({"pdf", "json", "pedido"}),
         "public.privacidad_solicitud": frozenset({"sujeto_id", "reservado"}),
     }
     CONTAR = """
@@ -139,7 +139,7 @@ LIMIT %s
                 motivo_levantada="",
             ),
             "menciones": olvidar_menciones_en(sujeto.prefijo),
-            "expedientes": _expedientes(sujeto).update(pdf=b"", json=b"", destruido=Now()),
+            "expedientes": _expedientes(sujeto).update(pdf=b"", json=b"", pedido=b"", destruido=Now()),
         }
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
@@ -158,7 +158,7 @@ LIMIT %s
             "menciones": olvidar_menciones_en(sujeto.prefijo, hasta=momento),
             "expedientes": _expedientes(sujeto)
             .filter(creado__lte=momento)
-            .update(pdf=b"", json=b"", destruido=Now()),
+            .update(pdf=b"", json=b"", pedido=b"", destruido=Now()),
         }
 
     def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:

@@ -11,6 +11,12 @@ from django.utils.translation import gettext_lazy as _
 from privacidad.models.solicitud import Solicitud
 
 
+class ExpedienteQuerySet(models.QuerySet["Expediente"]):
+    def pendientes(self) -> ExpedienteQuerySet:
+        """Asked for and not produced yet, the oldest first: what the scheduled command takes."""
+        return self.filter(destruido__isnull=True).exclude(pedido=b"").order_by("pk")
+
+
 class Copia(models.Model):
     """A sealed copy of what was erased (LOPDGDD 32): encrypted in pieces, its key outside the database."""
 
@@ -98,7 +104,11 @@ class Expediente(models.Model):
     #: Both encrypted; emptied when it expires.
     pdf = models.BinaryField(_("documento legible"), blank=True)
     json = models.BinaryField(_("documento portable"), blank=True)
+    #: Whose it is, encrypted, while it waits to be produced by the scheduled command; empty from then on.
+    pedido = models.BinaryField(_("pedido"), blank=True, default=b"", db_default=b"")
     destruido = models.DateTimeField(_("destruido"), null=True, blank=True)
+
+    objects = ExpedienteQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("expediente de acceso")
@@ -108,6 +118,11 @@ class Expediente(models.Model):
 
     def __str__(self) -> str:
         return self.referencia
+
+    @property
+    def pendiente(self) -> bool:
+        """Whether it has been asked for and not produced yet."""
+        return bool(self.pedido) and self.destruido is None
 
 
 class Mencion(models.Model):

@@ -1,6 +1,11 @@
 """Every change in privacy, one function each: keyword-only, checked, registered, in one transaction."""
 
-from privacidad.servicios.acceso import descargar_expediente, producir
+from privacidad.servicios.acceso import (
+    descargar_expediente,
+    pedir_expediente,
+    producir,
+    producir_pedido,
+)
 from privacidad.servicios.copia import abrir_copia, decidir_copia
 from privacidad.servicios.ejecucion import ejecutar_ahora
 from privacidad.servicios.escritos import descargar
@@ -36,7 +41,9 @@ __all__ = [
     "identificar",
     "levantar",
     "liberar",
+    "pedir_expediente",
     "producir",
+    "producir_pedido",
     "reabrir",
     "recibir",
     "rectificar",

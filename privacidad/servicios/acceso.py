@@ -17,7 +17,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from privacidad import expedientes, registro
-from privacidad.cifrado import cifrar, descifrar
+from privacidad.avance import MAXIMO_EN_UNA_PAGINA
+from privacidad.cifrado import cifrar, cifrar_json, descifrar, descifrar_json
 from privacidad.errores import DatoNoValido
 from privacidad.models import Asiento, Expediente
 from privacidad.plazos import hoy
@@ -32,6 +33,29 @@ FORMATOS = ("pdf", "json")
 _TROZO = 64 * 1024
 
 
+def pedir_expediente(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
+    """Gather everything the system holds on a person: now, as :func:`producir`, if it fits in the time a page
+    has; if not it is ``pendiente``, and ``producir_expedientes`` makes it.
+
+    Raises :class:`SinPermiso` and :class:`DatoNoValido`.
+    """
+    exigir(por, "atender_acceso")
+    prefijo = prefijo_de(espacio, sujeto_id)
+    if expedientes.filas(espacio, sujeto_id) <= MAXIMO_EN_UNA_PAGINA:
+        return producir(espacio=espacio, sujeto_id=sujeto_id, por=por)
+    expediente = _nuevo(espacio, sujeto_id, por)
+    expediente.pedido = cifrar_json({"sujeto_id": sujeto_id}, uso="expediente:pedido")
+    with transaction.atomic():
+        esperar_supresion(expediente.resumen)
+        registro.bloquear()  # two people who ask at once take turns
+        if Expediente.objects.pendientes().filter(resumen=expediente.resumen).exists():
+            raise DatoNoValido(_("Ya hay un expediente de esa persona pedido, y se está preparando."))
+        expediente.save(force_insert=True)
+        registro.anotar(tipo="acceso_pedido", referencia=expediente.referencia, resumen=resumen(prefijo))
+    logger.info("%s pedido", expediente.referencia)
+    return expediente
+
+
 def producir(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
     """Gather everything the system holds on a person, what is blocked included, into an encrypted file.
 
@@ -40,46 +64,71 @@ def producir(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
     Raises :class:`SinPermiso` and :class:`DatoNoValido`.
     """
     exigir(por, "atender_acceso")
-    prefijo = prefijo_de(espacio, sujeto_id)
+    prefijo_de(espacio, sujeto_id)
+    expediente = _nuevo(espacio, sujeto_id, por)
+    _producir(expediente, sujeto_id)
+    return expediente
+
+
+def producir_pedido(*, expediente: Expediente) -> None:
+    """Make a file that was asked for. Only the scheduled command does: who asked had the permission.
+
+    Raises :class:`DatoNoValido` when it is no longer to be made.
+    """
+    if not expediente.pendiente:
+        raise DatoNoValido(_("Ese expediente ya no está pedido."))
+    _producir(expediente, descifrar_json(expediente.pedido, uso="expediente:pedido")["sujeto_id"])
+
+
+def _nuevo(espacio: str, sujeto_id: str, por: User) -> Expediente:
+    return Expediente(
+        resumen=resumen(prefijo_de(espacio, sujeto_id)),
+        espacio=espacio,
+        # By chance and not by number: who is told it learns nothing of how many there are.
+        referencia=f"ACC-{hoy().year}-{secrets.token_hex(4).upper()}",
+        por=por,
+        caduca=timezone.now() + timedelta(days=settings.ACCESO_DIAS),
+    )
+
+
+def _producir(expediente: Expediente, sujeto_id: str) -> None:
     momento = timezone.now()
     antes = Asiento.objects.aggregate(n=Max("numero"))["n"] or 0
-    # By chance and not by number: who is told it learns nothing of how many there are.
-    referencia = f"ACC-{hoy().year}-{secrets.token_hex(4).upper()}"
     # Outside the transaction: it may take long, and asks the destinations that are not in PostgreSQL.
     compuesto = expedientes.componer(
-        espacio=espacio, sujeto_id=sujeto_id, referencia=referencia, momento=momento
+        espacio=expediente.espacio, sujeto_id=sujeto_id, referencia=expediente.referencia, momento=momento
     )
-    expediente = Expediente(
-        resumen=resumen(prefijo),
-        espacio=espacio,
-        referencia=referencia,
-        por=por,
-        caduca=momento + timedelta(days=settings.ACCESO_DIAS),
-        pdf=cifrar(compuesto.pdf, uso=_uso("pdf")),
-        json=cifrar(compuesto.json_gz, uso=_uso("json")),
-    )
+    expediente.creado = momento
+    expediente.caduca = momento + timedelta(days=settings.ACCESO_DIAS)
+    expediente.pdf = cifrar(compuesto.pdf, uso=_uso("pdf"))
+    expediente.json = cifrar(compuesto.json_gz, uso=_uso("json"))
+    expediente.pedido = b""
     with transaction.atomic():
         esperar_supresion(expediente.resumen)
         if Asiento.objects.filter(numero__gt=antes, tipo="supresion", resumen=expediente.resumen).exists():
             raise DatoNoValido(
                 _("Mientras se producía, los datos de esa persona se han suprimido: repítalo.")
             )
-        expediente.save(force_insert=True)
+        if expediente.pk is None:
+            expediente.save(force_insert=True)
+        elif not Expediente.objects.pendientes().select_for_update().filter(pk=expediente.pk).exists():
+            raise DatoNoValido(_("Ese expediente ya no está pedido."))
+        else:
+            expediente.save(force_update=True)
         for copia in compuesto.copias:
             registro.anotar(
                 tipo="copia_abierta",
                 referencia=copia.solicitud.referencia,
                 resumen=copia.solicitud.resumen,
-                datos={"expediente": referencia},
+                datos={"expediente": expediente.referencia},
             )
         registro.anotar(
             tipo="acceso",
-            referencia=referencia,
+            referencia=expediente.referencia,
             resumen=expediente.resumen,
             datos={"cuantos": compuesto.cuantos, "caduca": expediente.caduca.isoformat()},
         )
-    logger.info("%s producido", referencia)
-    return expediente
+    logger.info("%s producido", expediente.referencia)
 
 
 def descargar_expediente(*, expediente: Expediente, formato: str, por: User) -> Iterator[bytes]:
@@ -95,6 +144,8 @@ def descargar_expediente(*, expediente: Expediente, formato: str, por: User) -> 
         actual = Expediente.objects.select_for_update().get(pk=expediente.pk)
         if actual.destruido or actual.caduca <= timezone.now():
             raise DatoNoValido(_("Ese expediente ha caducado: produzca otro."))
+        if actual.pendiente:
+            raise DatoNoValido(_("Ese expediente todavía se está preparando."))
         contenido = descifrar(getattr(actual, formato), uso=_uso(formato))
         registro.anotar(
             tipo="expediente_descargado",

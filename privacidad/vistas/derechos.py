@@ -27,6 +27,7 @@ from memoria.explorador.ficha import DocumentoVisto
 from memoria.explorador.palabras import nombre_de_espacio
 from memoria.models import Documento
 from privacidad import servicios
+from privacidad.destinos.prisa import con_prisa
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.models import Expediente, Restriccion
 from privacidad.resumenes import resumen
@@ -111,7 +112,7 @@ ACCIONES: Mapping[str, Accion] = {
     "producir": Accion(
         "atender_acceso",
         ProducirForm,
-        servicios.producir,
+        servicios.pedir_expediente,
         gettext_lazy("Expediente producido: descárguelo abajo."),
         de="",
     ),
@@ -150,13 +151,23 @@ def accion(request: Peticion, nombre: str, sujeto_id: str, accion: str) -> HttpR
     else:
         datos |= {"espacio": nombre, "sujeto_id": sujeto_id}
     try:
-        elegida.servicio(**datos, por=request.user)
+        with con_prisa():
+            hecho = elegida.servicio(**datos, por=request.user)
     except SinPermiso:
         raise PermissionDenied from None
     except ErrorDePrivacidad as error:
         formulario.add_error(None, str(error))
         return _pagina(request, nombre, sujeto_id, (accion, formulario))
-    messages.success(request, str(elegida.hecho))
+    if isinstance(hecho, Expediente) and hecho.pendiente:
+        messages.warning(
+            request,
+            _(
+                "Es demasiado para producirlo desde esta página: lo hará la tarea programada, y se podrá "
+                "descargar aquí."
+            ),
+        )
+    else:
+        messages.success(request, str(elegida.hecho))
     return redirect("privacidad:derechos", nombre, sujeto_id)
 
 
@@ -265,7 +276,7 @@ def _del_documento(
 def _expedientes(prefijo: str) -> list[dict[str, Any]]:
     ahora = timezone.now()
     return [
-        {"expediente": e, "disponible": e.destruido is None and e.caduca > ahora}
+        {"expediente": e, "disponible": e.destruido is None and e.caduca > ahora and not e.pendiente}
         for e in Expediente.objects.filter(resumen=resumen(prefijo))
         .defer("pdf", "json")
         .select_related("por")

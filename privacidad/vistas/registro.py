@@ -21,6 +21,7 @@ POR_PAGINA = 50
 #: What is not the state of a request; what is not here either is shown by its bare name.
 TIPOS = {
     "acceso": gettext_lazy("Expediente de acceso producido"),
+    "acceso_pedido": gettext_lazy("Expediente de acceso pedido"),
     "ampliada": gettext_lazy("Plazo ampliado"),
     "copia_abierta": gettext_lazy("Copia bloqueada abierta"),
     "copia_decidida": gettext_lazy("Copia bloqueada decidida"),
