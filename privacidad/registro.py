@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, NoReturn
@@ -32,13 +34,17 @@ LOTE = 2000
 
 def anotar(
     *, tipo: str, referencia: str = "", resumen: str = "", datos: Mapping[str, Any] | None = None
-) -> Asiento:
+) -> None:
     """Add an entry, in the caller's transaction: what is rolled back was never registered.
 
     ``datos`` is JSON with no name and no id in clear, and with no fractional numbers: ``jsonb`` gives them
     back written otherwise, and the entry would look changed (``TypeError``). Writers take turns until they
     commit, so the chain has no forks and no gaps.
     """
+    en_espera = _en_espera.get()
+    if en_espera is not None:
+        en_espera.append({"tipo": tipo, "referencia": referencia, "resumen": resumen, "datos": datos})
+        return
     with transaction.atomic():
         bloquear()
         ultimo = Asiento.objects.order_by("-numero").first()
@@ -53,9 +59,24 @@ def anotar(
             ),
             anterior=ultimo.huella if ultimo else ORIGEN,
         )
-        asiento = entrada.asiento(huella=entrada.calcular())
-        asiento.save(force_insert=True)
-    return asiento
+        entrada.asiento(huella=entrada.calcular()).save(force_insert=True)
+
+
+@contextmanager
+def aplazado() -> Iterator[None]:
+    """The entries added inside wait, and are written at its end, in their order: what takes long keeps no
+    other writer waiting meanwhile. With an error none is written, and the transaction must roll back."""
+    lista: list[dict[str, Any]] = []
+    marca = _en_espera.set(lista)
+    try:
+        yield
+    finally:
+        _en_espera.reset(marca)
+    for asiento in lista:
+        anotar(**asiento)
+
+
+_en_espera: ContextVar[list[dict[str, Any]] | None] = ContextVar("asientos_en_espera", default=None)
 
 
 def bloquear() -> None:

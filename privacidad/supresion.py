@@ -45,9 +45,11 @@ def ejecutar(solicitud: Solicitud, *, por: User | None, simular: bool = False) -
         actual = bloquear(actual)
         evidencia = _vigente(actual)
         if evidencia is None:
-            actual = pasar(actual, Estado.EN_CURSO, por=por)
-            evidencia = suprimir(actual)
-            gestiones.abrir(actual)
+            # Nobody else can write to the register from our first entry to the commit: so, all at the end.
+            with registro.aplazado():
+                actual = pasar(actual, Estado.EN_CURSO, por=por)
+                evidencia = suprimir(actual)
+                gestiones.abrir(actual)
             pasar(actual, _siguiente(actual), por=por)
         transaction.set_rollback(simular)
     if not simular:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ import pytest
 from django.urls import reverse
 
 from memoria.models import Documento, Hilo
-from privacidad import avance
+from privacidad import avance, plazos, registro, servicios
 from privacidad.avance import Etapa
 from privacidad.estados import Estado
+from privacidad.models import Asiento
 from tests.privacidad.test_vallas import retenida
 
 RAIZ = Path(__file__).resolve().parents[2]
@@ -145,6 +147,55 @@ def test_la_referencia_de_otra_solicitud_no_se_confunde(
         supresion.soltar()
     assert en_marcha
     assert en_marcha.etapa is Etapa.ANOTA
+
+
+def test_mientras_se_borra_los_demas_siguen_anotando(
+    cargar: Callable[..., None],
+    hasta: Callable[..., Any],
+    recibida: Callable[..., Any],
+    propietario: Any,
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """Also with a sealed copy, which is the first thing a run does, and has an entry of its own."""
+    cargar("C1", 20, 1)
+    solicitud = hasta(Estado.REVISADA)
+    servicios.decidir_copia(
+        solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=30), motivo=None, por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    with retenida(solicitud, propietario) as supresion:
+        otra = recibida("C2")
+        servicios.identificar(solicitud=otra, como="DNI en tienda", por=dpo)
+        assert supresion.en_marcha()
+        supresion.soltar()
+    supresion.resultado()
+    tipos = list(Asiento.objects.order_by("numero").values_list("referencia", "tipo"))
+    assert tipos[-7:] == [
+        (otra.referencia, "recibida"),
+        (otra.referencia, "identificada"),
+        (solicitud.referencia, "en_curso"),
+        (solicitud.referencia, "copia_sellada"),
+        (solicitud.referencia, "supresion"),
+        (solicitud.referencia, "completada"),
+        (solicitud.referencia, "escrito_emitido"),
+    ]
+    assert registro.verificar().ok
+
+
+def test_lo_que_falla_no_deja_asientos_a_medias(bd: str) -> None:
+    antes = Asiento.objects.count()
+
+    def fallar() -> None:
+        with registro.aplazado():
+            registro.anotar(tipo="a")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fallar()
+    assert Asiento.objects.count() == antes
+    registro.anotar(tipo="b")
+    assert Asiento.objects.get(numero=antes + 1).tipo == "b"
 
 
 def test_quien_ve_el_avance(grande: Any, navegar: Callable[..., Any], client_anonimo: Any) -> None:
