@@ -61,8 +61,9 @@ def preparar(modelo: ModeloEmbeddings) -> dict[str, Any]:
         _migrar()
         _quitar_indices_a_medias(conexion)
         _tablas_de_langgraph(conexion, modelo if extension else None)
+        _indices(conexion, "indices.sql")
         if extension:
-            _guion(conexion, "indices.sql")
+            _indices(conexion, "indices_vectores.sql")
         _guion(conexion, "busqueda.sql")
         _guion(conexion, "hilos.sql")
         preparar_documentos(conexion, modelo.dims if extension else None)
@@ -235,3 +236,11 @@ def _guion(conexion: psycopg.Connection[DictRow], nombre: str) -> None:
     conexion.execute(
         resources.files("memoria").joinpath("sql", nombre).read_text(encoding="utf-8")
     )  # our own file
+
+
+def _indices(conexion: psycopg.Connection[DictRow], nombre: str) -> None:
+    """One by one: statements sent together share a transaction, and CREATE INDEX CONCURRENTLY takes none."""
+    guion = resources.files("memoria").joinpath("sql", nombre).read_text(encoding="utf-8")
+    for sentencia in guion.split(";\n"):
+        if sentencia.strip():
+            conexion.execute(sentencia)  # our own file

@@ -1,6 +1,26 @@
--- Run by `preparar` as the owner, one statement at a time, outside any transaction.
+-- Run by `preparar` as the owner, one statement at a time, outside any transaction. None of these needs pgvector.
 
--- The evidence count asks `prefix = … OR prefix LIKE …`. `store` has an index that serves it; without this one
--- the same question reads all of `store_vectors`.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS store_vectors_prefix_idx
-    ON langgraph.store_vectors USING btree (prefix text_pattern_ops);
+-- The list of supplier notices, newest first, by pages (compras/listado.py): whole, of one supplier, of one author, the
+-- important ones. Measured there: 134 ms a page at 100,000 notices without them, 2 ms with them, whichever page.
+-- The dates byte by byte ("C"): no order of a language to change under an index when a server is upgraded. A notice
+-- without date goes last and is not NULL, so that a page can begin after it. "Begins with" as two comparisons, which
+-- the planner can prove from `prefix = '…'`; it can prove nothing from a LIKE. `left`: what something else wrote may be
+-- longer than an index takes.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS store_avisos_idx ON langgraph.store (
+    (left(COALESCE(value ->> 'fecha', ''), 40) COLLATE "C") DESC, created_at DESC, (prefix COLLATE "C") DESC,
+    (key COLLATE "C") DESC
+) WHERE prefix ~>=~ 'proveedores.' AND prefix ~<~ 'proveedores/';
+
+CREATE INDEX CONCURRENTLY IF NOT EXISTS store_avisos_proveedor_idx ON langgraph.store (
+    prefix, (left(COALESCE(value ->> 'fecha', ''), 40) COLLATE "C") DESC, created_at DESC, (key COLLATE "C") DESC
+) WHERE prefix ~>=~ 'proveedores.' AND prefix ~<~ 'proveedores/';
+
+CREATE INDEX CONCURRENTLY IF NOT EXISTS store_avisos_autor_idx ON langgraph.store (
+    left(value ->> 'autor', 40), (left(COALESCE(value ->> 'fecha', ''), 40) COLLATE "C") DESC, created_at DESC,
+    (prefix COLLATE "C") DESC, (key COLLATE "C") DESC
+) WHERE prefix ~>=~ 'proveedores.' AND prefix ~<~ 'proveedores/';
+
+CREATE INDEX CONCURRENTLY IF NOT EXISTS store_avisos_alta_idx ON langgraph.store (
+    (left(COALESCE(value ->> 'fecha', ''), 40) COLLATE "C") DESC, created_at DESC, (prefix COLLATE "C") DESC,
+    (key COLLATE "C") DESC
+) WHERE prefix ~>=~ 'proveedores.' AND prefix ~<~ 'proveedores/' AND value ->> 'importancia' = 'alta';
