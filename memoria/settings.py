@@ -247,6 +247,9 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "bloqueado.html"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False  # its verbose log lines name the user
+AXES_USERNAME_CALLABLE = "memoria.accesos.nombre_anotado"
+# Not kept of what was sent: the page somebody was going to may name a person.
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "next"]
 
 SESSION_COOKIE_AGE = 8 * 3600
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
