@@ -89,16 +89,18 @@ def _sin_datos(papel: Papel, datos: Datos) -> None:
 
 def _dos_recuentos(papel: Papel, datos: Datos) -> None:
     """The two counts that must be zero: before the first run and after the last one."""
+    # By table: between two runs of a request a new version may have brought another destination.
+    primeras, ultimas = (
+        {linea["tabla"]: linea for linea in datos["evidencias"][cual]["lineas"] if linea["tabla"]}
+        for cual in (0, -1)
+    )
     filas = [
         (
-            f"{primera['que'].capitalize()} (tabla {primera['tabla']})",
+            f"{primera['que'].capitalize()} (tabla {tabla})",
             numero(primera["antes"]),
-            numero(ultima["despues"]),
+            numero(ultimas[tabla]["despues"]),
         )
-        for primera, ultima in zip(
-            datos["evidencias"][0]["lineas"], datos["evidencias"][-1]["lineas"], strict=True
-        )
-        if primera["tabla"]
+        for tabla, primera in primeras.items()
     ]
     papel.apartado("Los dos recuentos")
     papel.tabla(("Memoria de los agentes", "Antes", "Después"), filas, (110, 30, 30), numeros=2)

@@ -320,6 +320,18 @@ def test_external_destinations_are_told_as_they_stand(completada: Callable[..., 
     assert "Trazas 1.234 0" in leer(pdf.componer(datos))
 
 
+def test_a_destination_that_came_between_two_runs_is_told_in_the_second(
+    completada: Callable[..., Solicitud],
+) -> None:
+    datos = completada().escritos.get().datos
+    (primera,) = datos["evidencias"]
+    nueva = {"destino": "Nuevo", "que": "cosas", "tabla": "", "antes": 5, "borrados": 5, "despues": 0}
+    segunda = {**primera, "lineas": [nueva, *({**f, "antes": f["despues"]} for f in primera["lineas"])]}
+    texto = leer(pdf.componer({**datos, "evidencias": [primera, segunda]}))
+    assert "Nuevo Cosas 5 5 0" in texto
+    assert "Documentos (tabla store) 2 0" in texto
+
+
 def test_unknown_at_the_other_side_is_a_dash_and_not_a_zero(completada: Callable[..., Solicitud]) -> None:
     assert pdf.numero(None) == "–"
     solicitud = completada()
