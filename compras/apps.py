@@ -8,3 +8,4 @@ class ComprasConfig(AppConfig):
     name = "compras"
     verbose_name = _("Compras")
     panel = "compras.panel.tarjetas"
+    barrido = "compras.retencion.barrer"

@@ -71,6 +71,10 @@ class AvisoDanado(ErrorDeCompras):
         )
 
 
+class NoSePuedeReponer(ErrorDeCompras):
+    """A withdrawn notice cannot be put back, or not now. Nothing has changed."""
+
+
 class AvisoCambiado(ErrorDeCompras):
     """Somebody changed the notice after this person opened it. Nothing was overwritten."""
 
@@ -89,4 +93,34 @@ class MemoriaNoDisponible(ErrorDeCompras):
                 "La memoria de avisos no responde en este momento. Espere unos minutos y, antes de "
                 "repetirlo, compruebe en la lista si se había guardado."
             )
+        )
+
+
+class ProveedorNoValido(ErrorDeCompras):
+    """A supplier cannot be kept as it is. ``campo`` is the field at fault, or ``None``."""
+
+    def __init__(self, frase: str, *, campo: str | None = None) -> None:
+        super().__init__(frase)
+        self.campo = campo
+
+
+class FusionImposible(ErrorDeCompras):
+    """Two suppliers cannot be made one, or not now. Nothing has changed."""
+
+
+class ProveedorOcupado(ErrorDeCompras):
+    """Somebody is writing about the supplier at this moment. Nothing has changed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Se está escribiendo de uno de estos proveedores ahora mismo: inténtelo dentro de un momento.")
+        )
+
+
+class ImportacionEnMarcha(ErrorDeCompras):
+    """One import at a time, from the page or by command."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Se está importando otro fichero en este momento. Espere a que termine y confírmelo de nuevo.")
         )

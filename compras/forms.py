@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import ProhibitNullCharactersValidator
+from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -15,18 +17,74 @@ from django.utils.translation import gettext_lazy
 from compras import servicios
 from compras.errores import AvisoNoValido
 from compras.lectura import Aviso
-from compras.models import Proveedor
+from compras.models import Proveedor, Retirada
+from compras.sugerencias import el_que_es, etiqueta, sugerir
+from memoria.identificadores_form import ConIdentificadores
 from memoria.politica import Importancia
 
 _FORMATOS = ["%Y-%m-%d", "%d/%m/%Y"]  # what a date control sends, and what is typed where there is none
+#: The list of suggestions of the field of the supplier, on its page.
+LISTA = "proveedores-sugeridos"
 IMPORTANCIAS = [
     (Importancia.NORMAL.value, gettext_lazy("Normal")),
     (Importancia.ALTA.value, gettext_lazy("Alta")),
 ]
 
 
-class FormularioAviso(forms.Form):
+class CampoProveedor(forms.Field):
+    """A supplier by what is typed: a native field whose list htmx keeps short, and that needs neither.
+
+    Without JavaScript, or with a list that does not open, the code or the whole name is enough; anything less
+    comes back with those it could be.
+    """
+
+    default_error_messages = {
+        "required": gettext_lazy("Elija un proveedor."),
+        "desconocido": gettext_lazy("Ese proveedor no está en la lista o está inactivo: elija otro."),
+        "varios": gettext_lazy("Diga cuál de estos es, o escriba su código: %(cuales)s."),
+    }
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            widget=forms.TextInput(
+                attrs={
+                    "list": LISTA,
+                    "autocomplete": "off",
+                    "spellcheck": "false",
+                    "hx-post": reverse_lazy("compras:sugerencias"),
+                    "hx-trigger": "input changed delay:120ms",
+                    "hx-target": f"#{LISTA}",
+                    "hx-params": "proveedor",
+                    "hx-sync": "this:replace",
+                }
+            ),
+            validators=[ProhibitNullCharactersValidator()],
+            **kwargs,
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return etiqueta(value) if isinstance(value, Proveedor) else value
+
+    def clean(self, value: Any) -> Proveedor:
+        texto = super().clean(value).strip()
+        if not texto:
+            raise ValidationError(self.error_messages["required"], code="required")
+        if proveedor := el_que_es(texto):
+            return proveedor
+        posibles = sugerir(texto, limite=5)
+        if not posibles:
+            raise ValidationError(self.error_messages["desconocido"], code="desconocido")
+        raise ValidationError(
+            self.error_messages["varios"],
+            code="varios",
+            params={"cuales": "; ".join(map(etiqueta, posibles))},
+        )
+
+
+class FormularioAviso(ConIdentificadores, forms.Form):
     """What a notice says; ``contenido`` is ready for the services."""
+
+    campos_senalados = ("texto", "asunto")
 
     texto = forms.CharField(
         label=gettext_lazy("Texto"),
@@ -80,6 +138,16 @@ class FormularioAviso(forms.Form):
         self.contenido = contenido
         return datos
 
+    def con_foco(self) -> Self:
+        """The cursor where there is something to do: the first field that is wrong, or is empty."""
+        if self.senalados:
+            primero = self.MOTIVO
+        else:
+            vacios = (c for c in self.fields if not self[c].is_hidden and not self[c].value())
+            primero = next((c for c in self.fields if c in self.errors), None) or next(vacios, "texto")
+        self.fields[primero].widget.attrs["autofocus"] = True
+        return self
+
     def dice_lo_mismo_que(self, aviso: Aviso) -> bool:
         return self.documento == servicios.componer(**aviso.contenido)
 
@@ -87,15 +155,8 @@ class FormularioAviso(forms.Form):
 class FormularioNuevo(FormularioAviso):
     """A new notice. Its key is given with the empty form, so that sending it twice writes it once."""
 
-    proveedor = forms.ModelChoiceField(
-        label=gettext_lazy("Proveedor"),
-        queryset=Proveedor.objects.activos().order_by("nombre", "codigo"),
-        to_field_name="codigo",
-        empty_label=gettext_lazy("Elija un proveedor"),
-        error_messages={
-            "required": gettext_lazy("Elija un proveedor."),
-            "invalid_choice": gettext_lazy("Ese proveedor no está en la lista o está inactivo: elija otro."),
-        },
+    proveedor = CampoProveedor(
+        label=gettext_lazy("Proveedor"), help_text=gettext_lazy("Escriba parte del nombre o del código.")
     )
     clave = forms.CharField(widget=forms.HiddenInput)
     field_order = ["proveedor"]
@@ -104,7 +165,6 @@ class FormularioNuevo(FormularioAviso):
         super().__init__(*args, **kwargs)
         self.initial.setdefault("fecha", timezone.localdate())
         self.initial.setdefault("clave", servicios.nueva_clave())
-        self.fields["proveedor"].label_from_instance = nombre_y_codigo  # type: ignore[attr-defined]  # its documented hook
 
     def clean_clave(self) -> str:
         clave: str = self.cleaned_data["clave"]
@@ -113,8 +173,10 @@ class FormularioNuevo(FormularioAviso):
         return clave
 
     def con_otra_clave(self) -> FormularioNuevo:
-        """The same, unsent, as another notice."""
-        return FormularioNuevo(initial={**self.cleaned_data, "clave": servicios.nueva_clave()})
+        """The same that was sent, as another notice."""
+        otro = FormularioNuevo({**_enviado(self.data), "clave": servicios.nueva_clave()})
+        otro.full_clean()
+        return otro
 
 
 class FormularioCorreccion(FormularioAviso):
@@ -135,11 +197,36 @@ class FormularioCorreccion(FormularioAviso):
     def de(cls, aviso: Aviso) -> FormularioCorreccion:
         return cls(initial={**aviso.contenido, "version": aviso.version.isoformat()})
 
-    def sobre(self, aviso: Aviso | None) -> FormularioCorreccion:
+    def sobre(self, aviso: Aviso) -> FormularioCorreccion:
         """What the person typed, now as a correction of ``aviso``, which they have been shown."""
-        version = aviso.version.isoformat() if aviso else ""
-        return FormularioCorreccion(initial={**self.cleaned_data, "version": version})
+        otro = FormularioCorreccion({**_enviado(self.data), "version": aviso.version.isoformat()})
+        otro.full_clean()
+        return otro
 
 
-def nombre_y_codigo(proveedor: Proveedor) -> str:
-    return f"{proveedor.nombre} ({proveedor.codigo})"
+class FormularioRetirada(forms.Form):
+    """Why a notice is withdrawn. What goes with what, :func:`compras.servicios.retirar` says."""
+
+    motivo = forms.ChoiceField(
+        label=gettext_lazy("Por qué se retira"),
+        choices=Retirada.Motivo.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Elija un motivo de la lista.")},
+    )
+    incidencia = forms.CharField(
+        label=gettext_lazy("Referencia de la incidencia"),
+        required=False,
+        help_text=gettext_lazy("Solo si ya es una incidencia, como INC-2026-0031."),
+        error_messages={"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")},
+    )
+    explicacion = forms.CharField(
+        label=gettext_lazy("Algo que añadir"),
+        required=False,
+        help_text=gettext_lazy("Unas pocas palabras, sin datos de personas."),
+        error_messages={"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")},
+    )
+
+
+def _enviado(datos: Any) -> dict[str, Any]:
+    """What was sent, one value a field: a ``QueryDict`` holds lists."""
+    return {campo: datos.get(campo) for campo in datos}

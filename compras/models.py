@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memoria import politica
 
@@ -31,6 +36,14 @@ class ProveedorQuerySet(models.QuerySet["Proveedor"]):
     def nombres(self) -> dict[str, str]:
         """``{codigo: nombre}`` of all of them, by name."""
         return dict(self.order_by("nombre", "codigo").values_list("codigo", "nombre"))
+
+    def parecidos(self, buscado: str) -> ProveedorQuerySet:
+        """Those whose code or name holds that text, in capitals or not."""
+        return self.filter(models.Q(codigo__icontains=buscado) | models.Q(nombre__icontains=buscado))
+
+    def nombres_de(self, codigos: Collection[str]) -> dict[str, str]:
+        """``{codigo: nombre}`` of those that are in the list."""
+        return dict(self.filter(codigo__in=codigos).values_list("codigo", "nombre"))
 
 
 class Proveedor(models.Model):
@@ -78,3 +91,68 @@ class Proveedor(models.Model):
     def __str__(self) -> str:
         # The name of a self-employed supplier is a person's.
         return self.codigo
+
+
+#: Of what a person says when they withdraw a notice, in characters.
+LARGO_EXPLICACION, LARGO_INCIDENCIA = 200, 60
+
+
+class RetiradaQuerySet(models.QuerySet["Retirada"]):
+    def reponibles(self) -> RetiradaQuerySet:
+        """Those that can still be put back; the others wait for the sweep and nobody is shown them."""
+        return self.filter(reponible_hasta__gt=timezone.now())
+
+    def pasadas(self) -> RetiradaQuerySet:
+        return self.filter(reponible_hasta__lte=timezone.now())
+
+
+class Retirada(models.Model):
+    """A notice taken out of the agents' memory, whole, so that it can be put back as it was.
+
+    No agent reads this table. ``clave`` may be repeated: a key is free again once its notice is withdrawn.
+    """
+
+    class Motivo(models.TextChoices):
+        NO_ES_CIERTO = "no_es_cierto", pgettext_lazy("retirada", "Ya no es cierto")
+        REPETIDO = "repetido", pgettext_lazy("retirada", "Está repetido")
+        ERROR = "error", pgettext_lazy("retirada", "Se escribió por error")
+        INCIDENCIA = "incidencia", pgettext_lazy("retirada", "Ya es una incidencia")
+        OTRO = "otro", pgettext_lazy("retirada", "Otro motivo")
+
+    proveedor = models.ForeignKey(Proveedor, models.PROTECT, related_name="retiradas")
+    clave = models.CharField(max_length=politica.LARGO_MAXIMO_CLAVE)
+    documento = models.JSONField()
+    #: The columns of the store, as they were.
+    escrito = models.DateTimeField()
+    version = models.DateTimeField()
+    caduca = models.DateTimeField(null=True)
+    vida_minutos = models.IntegerField(null=True)
+
+    motivo = models.CharField(max_length=20, choices=Motivo)
+    explicacion = models.CharField(max_length=LARGO_EXPLICACION, blank=True)
+    incidencia = models.CharField(max_length=LARGO_INCIDENCIA, blank=True)
+    por = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    momento = models.DateTimeField(default=timezone.now)
+    #: Thirty days, or the day it would have expired where it was, if that is sooner. Then it is deleted.
+    reponible_hasta = models.DateTimeField(db_index=True)
+
+    objects = RetiradaQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("aviso retirado")
+        verbose_name_plural = _("avisos retirados")
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(motivo="incidencia", incidencia__gt="")
+                | (~models.Q(motivo="incidencia") & models.Q(incidencia="")),
+                name="retirada_incidencia_con_referencia",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(motivo="otro") | models.Q(explicacion__gt=""),
+                name="retirada_otro_motivo_explicado",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.proveedor_id}: {self.pk}"

@@ -6,14 +6,17 @@ text.
 
 from __future__ import annotations
 
+import json
 import math
 import secrets
 import time
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.contrib.admin.models import ADDITION, CHANGE
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -49,10 +52,13 @@ def escribir(
     valido_hasta: date | None = None,
     por: User,
     clave: str | None = None,
+    admitidos: Mapping[str, Any] | None = None,
 ) -> str:
     """Write a new notice and return its key.
 
-    ``clave`` lets a form name the notice beforehand, so that sending it twice writes it once.
+    ``clave`` lets a form name the notice beforehand, so that sending it twice writes it once. ``admitidos``
+    goes to the log: which kinds of personal identifiers it holds knowingly, and why (see
+    :class:`memoria.identificadores_form.ConIdentificadores`).
 
     Raises ``SinPermiso``, ``AvisoNoValido``, ``ProveedorInactivo``, ``ClaveRepetida`` and
     ``MemoriaNoDisponible``.
@@ -68,7 +74,7 @@ def escribir(
             raise ProveedorInactivo
         if uno(proveedor.codigo, clave):
             raise ClaveRepetida
-        anotar(por, proveedor, clave, ADDITION, added={})
+        anotar(por, proveedor, clave, ADDITION, added={**(admitidos or {})})
         with traducir():
             almacen().put(espacio(proveedor), clave, documento)
     return clave
@@ -85,10 +91,11 @@ def corregir(
     valido_hasta: date | None = None,
     version: datetime,
     por: User,
+    admitidos: Mapping[str, Any] | None = None,
 ) -> None:
     """Correct a notice; who wrote it, when, and when it expires stay as they were.
 
-    ``version`` is the :attr:`Aviso.version` that was being corrected.
+    ``version`` is the :attr:`Aviso.version` that was being corrected; ``admitidos`` as in :func:`escribir`.
 
     Raises ``SinPermiso``, ``AvisoNoValido``, ``AvisoNoExiste``, ``AvisoCaducado``, ``AvisoDanado``,
     ``AvisoCambiado`` (and then nothing was overwritten) and ``MemoriaNoDisponible``.
@@ -105,7 +112,8 @@ def corregir(
             raise AvisoCambiado
         if aviso.autor:
             documento["autor"] = aviso.autor
-        anotar(por, proveedor, clave, CHANGE, changed={"fields": _cambiados(aviso, documento)})
+        hecho = {"fields": _cambiados(aviso, documento), **(admitidos or {})}
+        anotar(por, proveedor, clave, CHANGE, changed=hecho)
         with traducir():
             almacen().put(espacio(proveedor), clave, documento, ttl=_resto_de_vida(aviso))
 
@@ -115,6 +123,21 @@ def motivo_de_no_corregir(aviso: Aviso) -> ErrorDeCompras | None:
     if aviso.caducado:
         return AvisoCaducado()
     return AvisoDanado() if aviso.danos else None
+
+
+def quien_cambio(proveedor: Proveedor, clave: str) -> str | None:
+    """The name of who last changed that notice, as the log has it; ``None`` when nobody did it here."""
+    entrada = (
+        LogEntry.objects.filter(
+            content_type=ContentType.objects.get_for_model(Proveedor),
+            object_id=str(proveedor.pk),
+            change_message__contains=json.dumps(clave),
+        )
+        .select_related("user")
+        .order_by("-action_time", "-pk")
+        .first()
+    )
+    return (entrada.user.get_full_name() or entrada.user.get_username()) if entrada else None
 
 
 def componer(

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.utils.module_loading import import_string
 from psycopg import OperationalError
 
 from compras.errores import AvisoNoExiste, AvisoNoValido, MemoriaNoDisponible, SinPermiso
@@ -45,6 +47,8 @@ def turno(proveedor: Proveedor, clave: str) -> Iterator[None]:
     """One change at a time of this notice, until the end of the transaction."""
     with transaction.atomic():
         with connection.cursor() as cursor:
+            # Nor is its supplier merged meanwhile (see ``fusionar``).
+            cursor.execute("SELECT FROM compras_proveedor WHERE id = %s FOR KEY SHARE", [proveedor.pk])
             cursor.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"aviso:{proveedor.codigo}:{clave}"]
             )
@@ -56,6 +60,19 @@ def existente(proveedor: Proveedor, clave: str) -> Aviso:
     if aviso is None:
         raise AvisoNoExiste
     return aviso
+
+
+def reclaman(codigo: str) -> Iterator[str]:
+    """What other applications have to say against bringing back, or moving, what is about a supplier.
+
+    Each says it for itself: its ``AppConfig`` names in ``reclama`` a function ``(namespace, subject id) ->
+    sentence or None``. So an erasure that is under way finds its subject as it was when it began.
+    """
+    for configuracion in apps.get_app_configs():
+        if hasattr(configuracion, "reclama"):
+            motivo = import_string(configuracion.reclama)("proveedores", codigo)
+            if motivo:
+                yield motivo
 
 
 def anotar(por: User, proveedor: Proveedor, clave: str, accion: int, **hecho: dict[str, Any]) -> None:

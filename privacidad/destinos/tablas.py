@@ -28,8 +28,8 @@ SIN_SUJETO: Mapping[str, tuple[str, str]] = {
         "password username first_name last_name email",
     ),
     "public.compras_proveedor": (
-        "Purchasing's own list of suppliers, with its own life: what agents know of one is in the store.",
-        "codigo nombre",
+        "The code by which purchasing keeps what it bought; of an erased supplier it is also the name.",
+        "codigo",
     ),
     "public.memoria_ejecucion": ("Runs of commands: counts only.", "comando recuento version"),
     "public.privacidad_contador": ("The number of the last request.", ""),

@@ -107,7 +107,7 @@ def test_sin_permiso_no_se_escribe_ni_corrige_ni_retira(
     with pytest.raises(SinPermiso):
         corregir(proveedor, clave, ajena, texto="Otro")
     with pytest.raises(SinPermiso):
-        servicios.retirar(proveedor=proveedor, clave=clave, por=ajena)
+        servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=ajena)
     assert fila("P1", clave) == antes
 
 
@@ -212,7 +212,7 @@ def test_corregir_lo_retirado_no_lo_resucita(
     clave = escribir("Uno")
     abierto = lectura.uno("P1", clave)
     assert abierto
-    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
     with pytest.raises(AvisoNoExiste):
         servicios.corregir(
             proveedor=proveedor, clave=clave, version=abierto.version, por=compradora, **abierto.contenido
@@ -239,7 +239,7 @@ def test_dos_personas_a_la_vez_gana_una_y_la_otra_lo_sabe(
     def cambiar(texto: str, por: Any) -> str:
         try:
             if orden == "corregir y retirar" and por == segunda:
-                servicios.retirar(proveedor=proveedor, clave=clave, por=por)
+                servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=por)
                 return "retirado"
             servicios.corregir(
                 proveedor=proveedor,
@@ -308,11 +308,11 @@ def test_retirar_borra_el_documento_y_su_vector(
     escribir: Escribir, proveedor: Any, compradora: Any, propietario: psycopg.Connection
 ) -> None:
     clave, otra = escribir("Se retira"), escribir("Se queda")
-    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
     for tabla in ("store", "store_vectors"):
         assert propietario.execute(f"SELECT key FROM langgraph.{tabla}").fetchall() == [(otra,)]
     with pytest.raises(AvisoNoExiste):
-        servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
+        servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
 
 
 def test_retirar_un_aviso_caducado_tambien_se_puede(
@@ -324,7 +324,7 @@ def test_retirar_un_aviso_caducado_tambien_se_puede(
 ) -> None:
     clave = escribir()
     mover(clave, "-1 hour")
-    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
     assert cuantos() == 0
 
 
@@ -333,7 +333,7 @@ def test_el_registro_dice_quien_y_que_clave_nunca_el_texto(
 ) -> None:
     clave = escribir("Llamar a Ramona Quiñones")
     corregir(proveedor, clave, compradora, texto="Llamar a Ramona Quiñones por la tarde")
-    servicios.retirar(proveedor=proveedor, clave=clave, por=compradora)
+    servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
     entradas = list(LogEntry.objects.order_by("pk"))
     assert [e.action_flag for e in entradas] == [1, 2, 3]
     for entrada in entradas:

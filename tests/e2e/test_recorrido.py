@@ -42,7 +42,7 @@ def test_a_notice_written_in_the_browser_is_found_by_the_agent_by_meaning(
     Proveedor.objects.create(codigo="P1", nombre="Alfares del Turia")
     visita = visitar("compras")
     pagina = visita.ir("/compras/avisos/nuevo/")
-    pagina.get_by_label("Proveedor").select_option("P1")
+    pagina.get_by_label("Proveedor").fill("P1")
     pagina.get_by_label("Texto").fill("Cierran la fábrica por vacaciones del 3 al 24 de agosto.")
     visita.pulsar("Guardar")
     assert "Cierran la fábrica" in pagina.locator("main, #content").first.inner_text()

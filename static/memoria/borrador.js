@@ -1,0 +1,117 @@
+// Nothing that is typed is lost: docs/decisiones/0006-borradores.md.
+//
+// A form with `data-borrador` is kept in this tab (sessionStorage) as it is typed, under the person and the path of the
+// page, until a page says that it was saved. Nothing of it is sent anywhere.
+//   data-borrador="nuevo"    as the server gives it: a draft, if there is one, is put back
+//   data-borrador="enviado"  as it was sent: what is on the page is the draft
+"use strict";
+
+(() => {
+  const PREFIJO = "borrador:";
+  const usuario = document.currentScript.dataset.usuario;
+  const mio = `${PREFIJO}${usuario}:`;
+  const clave = mio + location.pathname;
+
+  // A tab may refuse (cookies blocked) or be full: then there are no drafts, and all the rest works.
+  const guardar = (nombre, valor) => {
+    try {
+      sessionStorage.setItem(nombre, JSON.stringify(valor));
+    } catch { /* see above */ }
+  };
+  const leer = (nombre) => {
+    try {
+      return JSON.parse(sessionStorage.getItem(nombre));
+    } catch {
+      return null;
+    }
+  };
+  const borrar = (cuales) => {
+    try {
+      Object.keys(sessionStorage).filter((n) => n.startsWith(PREFIJO) && cuales(n)).forEach((n) => sessionStorage.removeItem(n));
+    } catch { /* see above */ }
+  };
+
+  // What somebody else left in this tab is not for whoever sits here now.
+  borrar((n) => !n.startsWith(mio));
+
+  const preparar = () => {
+    if (document.querySelector(".messagelist .borrador-guardado")) {
+      borrar((n) => leer(n)?.enviado);
+    }
+    document.getElementById("salir")?.addEventListener("submit", () => borrar(() => true));
+    const formulario = document.querySelector("form[data-borrador]");
+    if (formulario) {
+      cuidar(formulario);
+    }
+  };
+
+  const cuidar = (formulario) => {
+    const nota = formulario.querySelector("[data-borrador-nota]");
+    // Not the mark against forgery, which is of the session, nor what was shown to be confirmed.
+    const suyos = () => [...formulario.elements].filter((c) =>
+      c.name && !["csrfmiddlewaretoken", "identificadores_vistos", "iguales_vistos"].includes(c.name)
+      && !["submit", "button", "file", "password"].includes(c.type));
+    const valor = (c) => (c.type === "checkbox" || c.type === "radio" ? c.checked : c.value);
+    const estado = () => suyos().map((c) => [c.name, c.type === "radio" ? c.value : "", valor(c)]);
+    const poner = (guardado) => {
+      for (const [nombre, opcion, dicho] of guardado) {
+        const campo = suyos().find((c) => c.name === nombre && (c.type !== "radio" || c.value === opcion));
+        if (!campo) continue;
+        if (typeof dicho === "boolean") campo.checked = dicho;
+        else campo.value = dicho;
+      }
+    };
+    // Hidden fields are not typed: a new key each time is no difference.
+    const escrito = (de) => {
+      const ocultos = new Set(suyos().filter((c) => c.type === "hidden").map((c) => c.name));
+      return JSON.stringify(de.filter(([nombre]) => !ocultos.has(nombre)));
+    };
+
+    const alAbrir = estado();
+    let sinGuardar = formulario.dataset.borrador === "enviado";
+    let enviando = false;
+    const anotar = (enviado = false) => guardar(clave, { campos: estado(), enviado });
+
+    const borrador = leer(clave);
+    if (sinGuardar) {
+      anotar();
+    } else if (borrador) {
+      poner(borrador.campos);
+      if (escrito(estado()) === escrito(alAbrir)) {
+        poner(alAbrir);
+        borrar((n) => n === clave);
+      } else {
+        sinGuardar = true;
+        anotar();
+        if (nota) nota.hidden = false;
+      }
+    }
+
+    const alEscribir = () => {
+      sinGuardar = escrito(estado()) !== escrito(alAbrir) || formulario.dataset.borrador === "enviado";
+      if (sinGuardar) anotar();
+      else borrar((n) => n === clave);
+    };
+    formulario.addEventListener("input", alEscribir);
+    formulario.addEventListener("change", alEscribir);
+    formulario.addEventListener("submit", () => {
+      anotar(true);
+      enviando = true;
+    });
+    // Back to a page the browser had kept, or a save that never left: it may be left unsaved again.
+    window.addEventListener("pageshow", () => { enviando = false; });
+    window.addEventListener("beforeunload", (suceso) => {
+      if (sinGuardar && !enviando) suceso.preventDefault();
+    });
+    formulario.querySelector("[data-borrador-descartar]")?.addEventListener("click", () => {
+      poner(alAbrir);
+      sinGuardar = false;
+      borrar((n) => n === clave);
+      nota.hidden = true;
+      (formulario.querySelector("[autofocus]") || suyos().find((c) => c.type !== "hidden"))?.focus();
+    });
+  };
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", preparar);
+  else preparar();
+})();

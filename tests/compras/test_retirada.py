@@ -1,0 +1,512 @@
+"""Withdrawing a notice and putting it back: in one place or the other, and with the life it had."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import psycopg
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import DatabaseError, connection, connections
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from compras import servicios
+from compras.errores import AvisoNoExiste, AvisoNoValido, NoSePuedeReponer, ProveedorInactivo, SinPermiso
+from compras.models import Retirada
+from compras.retencion import barrer
+from memoria.comandos import Plazo
+from memoria.politica import espacio, prefijo
+
+Escribir = Callable[..., str]
+Fila = Callable[..., Any]
+Navegar = Callable[..., Any]
+LISTA = "/compras/retirados/"
+
+
+@pytest.fixture
+def retirar(proveedor: Any, compradora: Any) -> Callable[..., Retirada]:
+    """``retirar(clave)``: withdrawn by Lola; what is kept of it."""
+
+    def hacerlo(clave: str, **campos: Any) -> Retirada:
+        servicios.retirar(
+            **{"proveedor": proveedor, "clave": clave, "motivo": "error", "por": compradora, **campos}
+        )
+        return Retirada.objects.latest("pk")
+
+    return hacerlo
+
+
+def vectores(propietario: psycopg.Connection, clave: str) -> list[Any]:
+    return propietario.execute(
+        "SELECT embedding::text FROM langgraph.store_vectors WHERE key = %s", [clave]
+    ).fetchall()
+
+
+def texto_de(respuesta: Any) -> str:
+    return unescape(respuesta.content.decode())
+
+
+# -- withdrawing --------------------------------------------------------------------------------------
+
+
+def test_lo_retirado_sale_de_la_memoria_y_se_guarda_entero(
+    escribir: Escribir, retirar: Any, fila: Fila, compradora: Any, almacen: Any, propietario: Any
+) -> None:
+    clave = escribir("Cierran en agosto", asunto="Verano", importancia="alta")
+    antes = fila("P1", clave)
+    retirada = retirar(clave, motivo="incidencia", incidencia="INC-2026-0031", explicacion="Ya lo llevan")
+    assert fila("P1", clave) is None
+    assert vectores(propietario, clave) == []
+    assert almacen.search(espacio("proveedores", "P1")) == []
+    assert retirada.documento == antes["value"]
+    assert (retirada.escrito, retirada.version, retirada.caduca, retirada.vida_minutos) == (
+        antes["created_at"],
+        antes["updated_at"],
+        antes["expires_at"],
+        antes["ttl_minutes"],
+    )
+    assert (retirada.motivo, retirada.incidencia, retirada.explicacion, retirada.por) == (
+        "incidencia",
+        "INC-2026-0031",
+        "Ya lo llevan",
+        compradora,
+    )
+    assert retirada.reponible_hasta - retirada.momento == timedelta(days=30)
+
+
+def test_no_se_puede_reponer_mas_alla_de_lo_que_le_quedaba(
+    escribir: Escribir, retirar: Any, mover: Callable[..., None]
+) -> None:
+    clave = escribir()
+    mover(clave, "3 days")
+    retirada = retirar(clave)
+    assert retirada.reponible_hasta == retirada.caduca
+
+
+def test_de_un_caducado_no_queda_nada_que_reponer(
+    escribir: Escribir, proveedor: Any, compradora: Any, mover: Callable[..., None], cuantos: Any
+) -> None:
+    clave = escribir()
+    mover(clave, "-1 hour")
+    servicios.retirar(proveedor=proveedor, clave=clave, motivo="no_es_cierto", por=compradora)
+    assert cuantos() == 0
+    assert not Retirada.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("campos", "campo"),
+    [
+        ({"motivo": ""}, "motivo"),
+        ({"motivo": "porque sí"}, "motivo"),
+        ({"motivo": "incidencia"}, "incidencia"),
+        ({"motivo": "incidencia", "incidencia": "  "}, "incidencia"),
+        ({"motivo": "error", "incidencia": "INC-1"}, "incidencia"),
+        ({"motivo": "otro"}, "explicacion"),
+        ({"motivo": "otro", "explicacion": "x" * 201}, "explicacion"),
+        ({"motivo": "otro", "explicacion": "sal\x07to"}, "explicacion"),
+        ({"motivo": "error", "explicacion": "lo sabe ana@x.es"}, "explicacion"),
+        ({"motivo": "incidencia", "incidencia": "Tel. 612 345 678"}, "incidencia"),
+        ({"motivo": "incidencia", "incidencia": "x" * 61}, "incidencia"),
+    ],
+)
+def test_un_motivo_que_no_vale_se_dice_y_no_retira(
+    escribir: Escribir, retirar: Any, fila: Fila, campos: dict[str, str], campo: str
+) -> None:
+    clave = escribir()
+    antes = fila("P1", clave)
+    with pytest.raises(AvisoNoValido) as error:
+        retirar(clave, **campos)
+    assert error.value.campo == campo
+    assert "ana@" not in str(error.value)
+    assert fila("P1", clave) == antes
+    assert not Retirada.objects.exists()
+
+
+def test_el_registro_dice_por_que_y_la_referencia_y_no_lo_que_se_escribio(
+    escribir: Escribir, retirar: Any
+) -> None:
+    clave = escribir("Llamar a Ramona Quiñones")
+    retirar(clave, motivo="incidencia", incidencia="INC-7", explicacion="Ramona ya no está")
+    mensaje = LogEntry.objects.latest("pk").change_message
+    assert '"motivo": "incidencia"' in mensaje
+    assert "INC-7" in mensaje
+    assert "Ramona" not in mensaje
+
+
+def test_si_la_base_no_deja_guardarlo_el_aviso_sigue_donde_estaba(
+    escribir: Escribir, retirar: Any, fila: Fila, propietario: psycopg.Connection
+) -> None:
+    clave = escribir()
+    antes = fila("P1", clave)
+    propietario.execute("REVOKE INSERT ON public.compras_retirada FROM memoria_web")
+    try:
+        with pytest.raises(DatabaseError):
+            retirar(clave)
+    finally:
+        propietario.execute("GRANT INSERT ON public.compras_retirada TO memoria_web")
+    assert fila("P1", clave) == antes
+    assert len(vectores(propietario, clave)) == 1
+    assert LogEntry.objects.count() == 1  # the writing
+
+
+@pytest.mark.parametrize("que", ["retirar", "reponer"])
+def test_matar_la_conexion_a_medias_no_deja_medio_aviso(
+    escribir: Escribir,
+    proveedor: Any,
+    compradora: Any,
+    retirar: Any,
+    fila: Fila,
+    propietario: psycopg.Connection,
+    bd: str,
+    que: str,
+) -> None:
+    """The server ends the session after both halves were done, and before they were committed."""
+    clave = escribir()
+    antes = fila("P1", clave)
+    retirada = retirar(clave) if que == "reponer" else None
+    estado = (fila("P1", clave), Retirada.objects.count())
+    fallos: list[BaseException] = []
+
+    def cambiar() -> None:
+        try:
+            if retirada:
+                servicios.reponer(retirada=retirada.pk, por=compradora)
+            else:
+                servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
+        except DatabaseError as error:
+            fallos.append(error)
+        finally:
+            connections.close_all()
+
+    with psycopg.connect(bd) as freno:
+        # It stops at the log of what it has done, or where the vectors go with their notice.
+        tabla = "public.django_admin_log" if retirada else "langgraph.store_vectors"
+        freno.execute(f"LOCK TABLE {tabla} IN SHARE MODE")
+        hilo = threading.Thread(target=cambiar)
+        hilo.start()
+        assert _matar_a_quien_espera(propietario)
+        hilo.join(timeout=20)
+    assert len(fallos) == 1
+    assert (fila("P1", clave), Retirada.objects.count()) == estado
+    assert antes["value"] == (fila("P1", clave) or {"value": Retirada.objects.get().documento})["value"]
+
+
+def _matar_a_quien_espera(propietario: psycopg.Connection) -> bool:
+    for _ in range(200):
+        muertos = propietario.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE usename = 'memoria_web' AND wait_event_type = 'Lock'"
+        ).fetchall()
+        if muertos:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+# -- putting back ---------------------------------------------------------------------------------------
+
+
+def test_reponer_devuelve_todo_como_estaba(
+    escribir: Escribir, retirar: Any, fila: Fila, proveedor: Any, persona: Any, propietario: Any, mover: Any
+) -> None:
+    clave = escribir("Cierran la fábrica en agosto", asunto="Verano")
+    mover(clave, "10 days")
+    mover(clave, "-5 days", columna="created_at")
+    antes, vector = fila("P1", clave), vectores(propietario, clave)
+    retirada = retirar(clave)
+    otra = persona("compras", nombre="otra")
+    assert servicios.reponer(retirada=retirada.pk, por=otra) == (proveedor, clave)
+    assert fila("P1", clave) == antes
+    assert vectores(propietario, clave) == vector
+    assert not Retirada.objects.exists()
+    assert LogEntry.objects.latest("pk").user == otra
+    hallados = servicios.buscar(proveedor=proveedor, consulta="fábrica cerrada en agosto", por=otra)
+    assert [h.aviso.clave for h in hallados.hallados] == [clave]
+
+
+def test_reponer_dos_veces_repone_una(
+    escribir: Escribir, retirar: Any, compradora: Any, cuantos: Any
+) -> None:
+    retirada = retirar(escribir())
+    servicios.reponer(retirada=retirada.pk, por=compradora)
+    with pytest.raises(NoSePuedeReponer):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert cuantos() == 1
+
+
+def test_pasado_el_plazo_no_se_repone(
+    escribir: Escribir, retirar: Any, compradora: Any, cuantos: Any
+) -> None:
+    retirada = retirar(escribir())
+    Retirada.objects.update(reponible_hasta=timezone.now() - timedelta(seconds=1))
+    with pytest.raises(NoSePuedeReponer):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert cuantos() == 0
+
+
+def test_con_la_clave_ocupada_no_se_pisa_a_nadie(
+    escribir: Escribir, retirar: Any, compradora: Any, fila: Fila
+) -> None:
+    retirada = retirar(escribir("El de antes", clave="a" * 32))
+    escribir("El de ahora", clave="a" * 32)
+    with pytest.raises(NoSePuedeReponer):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert fila("P1", "a" * 32)["value"]["texto"] == "El de ahora"
+    assert Retirada.objects.filter(pk=retirada.pk).exists()
+
+
+def test_de_un_proveedor_inactivo_no_se_repone(
+    escribir: Escribir, retirar: Any, compradora: Any, proveedor: Any, cuantos: Any
+) -> None:
+    retirada = retirar(escribir())
+    type(proveedor).objects.update(activo=False)
+    with pytest.raises(ProveedorInactivo):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert cuantos() == 0
+    assert Retirada.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "valor", [{"texto": "Sin fecha"}, ["x"], None, {"texto": "x", "fecha": "2026-03-01", "nota": 1}]
+)
+def test_lo_danado_se_retira_y_no_vuelve(
+    proveedor: Any, compradora: Any, retirar: Any, propietario: psycopg.Connection, cuantos: Any, valor: Any
+) -> None:
+    propietario.execute(
+        "INSERT INTO langgraph.store (prefix, key, value) VALUES ('proveedores.P1', 'raro', %s)",
+        [psycopg.types.json.Jsonb(valor)],
+    )
+    retirada = retirar("raro")
+    assert retirada.documento == valor
+    with pytest.raises(NoSePuedeReponer):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert cuantos() == 0
+
+
+def test_lo_limitado_no_se_retira_ni_se_repone_en_una_ficha_limitada(
+    escribir: Escribir, retirar: Any, compradora: Any, propietario: psycopg.Connection, fila: Fila
+) -> None:
+    retirada = retirar(escribir("Se retira antes"))
+    clave = escribir("Se queda")
+    propietario.execute(
+        "INSERT INTO public.privacidad_restriccion (prefijo, clave, motivo, motivo_levantada, creada)"
+        " VALUES ('proveedores.P1', '', 'lo dice', '', now())"
+    )
+    with pytest.raises(AvisoNoValido):
+        retirar(clave)
+    with pytest.raises(AvisoNoValido):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert fila("P1", clave)
+    assert list(Retirada.objects.all()) == [retirada]
+
+
+def test_tras_una_supresion_no_se_repone(
+    escribir: Escribir, retirar: Any, compradora: Any, propietario: psycopg.Connection, cuantos: Any
+) -> None:
+    """Should the table still have it (a restored copy), the fence of the database refuses it."""
+    retirada = retirar(escribir())
+    propietario.execute("SELECT vallas.levantar('proveedores.P1', 'proveedores', 'P1', 15)")
+    with pytest.raises(NoSePuedeReponer):
+        servicios.reponer(retirada=retirada.pk, por=compradora)
+    assert cuantos() == 0
+
+
+@pytest.mark.parametrize("que", ["retirar", "reponer"])
+def test_una_supresion_en_marcha_se_espera_y_no_se_bloquean(
+    escribir: Escribir,
+    retirar: Any,
+    proveedor: Any,
+    compradora: Any,
+    propietario: psycopg.Connection,
+    bd: str,
+    cuantos: Any,
+    que: str,
+) -> None:
+    """The erasure has raised its fence and deletes while we wait; nothing of the supplier is left by us."""
+    clave = escribir()
+    retirada = retirar(clave) if que == "reponer" else None
+    resultados: list[str] = []
+
+    def cambiar() -> None:
+        try:
+            if retirada:
+                servicios.reponer(retirada=retirada.pk, por=compradora)
+            else:
+                servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
+            resultados.append("hecho")
+        except (NoSePuedeReponer, AvisoNoExiste) as error:
+            resultados.append(type(error).__name__)
+        finally:
+            connections.close_all()
+
+    with psycopg.connect(bd) as supresion:
+        supresion.execute("SELECT vallas.levantar('proveedores.P1', 'proveedores', 'P1', 15)")
+        hilo = threading.Thread(target=cambiar)
+        hilo.start()
+        for _ in range(200):
+            fila = propietario.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            ).fetchone()
+            if fila and fila[0]:
+                break
+            time.sleep(0.05)
+        supresion.execute("DELETE FROM langgraph.store WHERE prefix = %s", [prefijo("proveedores", "P1")])
+        supresion.execute("DELETE FROM compras_retirada")
+        supresion.commit()
+        hilo.join(timeout=20)
+    assert resultados == ["NoSePuedeReponer" if retirada else "AvisoNoExiste"]
+    assert cuantos() == 0
+    assert not Retirada.objects.exists()
+
+
+@pytest.mark.parametrize("grupo", ["consulta", "dpo", "operaciones"])
+def test_sin_permiso_no_se_repone(
+    escribir: Escribir, retirar: Any, persona: Any, cuantos: Any, grupo: str
+) -> None:
+    retirada = retirar(escribir())
+    with pytest.raises(SinPermiso):
+        servicios.reponer(retirada=retirada.pk, por=persona(grupo))
+    assert cuantos() == 0
+
+
+# -- the sweep ----------------------------------------------------------------------------------------
+
+
+def test_el_barrido_borra_lo_que_ya_no_se_puede_reponer(escribir: Escribir, retirar: Any) -> None:
+    pasada, queda = retirar(escribir("Uno")), retirar(escribir("Dos"))
+    Retirada.objects.filter(pk=pasada.pk).update(reponible_hasta=timezone.now())
+    plazo = Plazo(None)
+    assert barrer(plazo=plazo, simular=True) == {"retiradas_borradas": 1}
+    assert Retirada.objects.count() == 2
+    assert barrer(plazo=plazo, simular=False) == {"retiradas_borradas": 1}
+    assert list(Retirada.objects.all()) == [queda]
+    assert barrer(plazo=plazo, simular=False) == {"retiradas_borradas": 0}
+
+
+# -- the pages ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("grupo", "entra"), [("compras", True), ("consulta", False), ("dpo", False), ("operaciones", False)]
+)
+def test_quien_entra(escribir: Escribir, retirar: Any, navegar: Navegar, grupo: str, entra: bool) -> None:
+    retirada = retirar(escribir())
+    reponer = reverse("compras:reponer", args=[retirada.pk])
+    cliente = navegar(grupo)
+    assert cliente.get(LISTA).status_code == (200 if entra else 403)
+    assert cliente.get(reponer).status_code == 405
+    assert cliente.post(reponer).status_code == (302 if entra else 403)
+    assert Retirada.objects.exists() is not entra
+
+
+def test_sin_entrar_lleva_al_acceso(escribir: Escribir, retirar: Any) -> None:
+    retirada = retirar(escribir())
+    assert Client().get(LISTA)["Location"] == f"/admin/login/?next={LISTA}"
+    respuesta = Client().post(reverse("compras:reponer", args=[retirada.pk]))
+    assert respuesta["Location"] == f"/admin/login/?next={LISTA}"
+    assert Retirada.objects.exists()
+
+
+def test_lo_que_no_existe_es_404(navegar: Navegar, proveedor: Any) -> None:
+    cliente = navegar("compras")
+    assert cliente.post(reverse("compras:reponer", args=[404])).status_code == 404
+    assert cliente.get(LISTA, {"despues": "inventada"}).status_code == 404
+    assert cliente.get(LISTA, {"despues": "9" * 30}).status_code == 404
+    assert cliente.get(LISTA, {"proveedor": "\x00"}).status_code == 200
+
+
+def test_la_lista_dice_que_quien_por_que_y_hasta_cuando(
+    escribir: Escribir, retirar: Any, navegar: Navegar
+) -> None:
+    retirada = retirar(
+        escribir("Cierran <b>en agosto</b>", asunto="Verano"), motivo="incidencia", incidencia="INC-7"
+    )
+    pagina = texto_de(navegar("compras").get(LISTA))
+    for dicho in ("Cerámicas del Norte", "Verano", "Lola Prieto", "Ya es una incidencia: INC-7", "Reponer"):
+        assert dicho in pagina
+    assert timezone.localtime(retirada.reponible_hasta).strftime("%d/%m/%Y").lstrip("0") in pagina
+    assert b"&lt;b&gt;" in navegar("compras", nombre="otra").get(LISTA).content
+
+
+def test_la_lista_se_filtra_por_proveedor_y_no_ensena_lo_que_no_se_puede_reponer(
+    escribir: Escribir, retirar: Any, navegar: Navegar, otro_proveedor: Any, compradora: Any
+) -> None:
+    retirar(escribir("Del norte"))
+    clave = escribir("Del sur", proveedor=otro_proveedor)
+    retirar(clave, proveedor=otro_proveedor)
+    pasada = retirar(escribir("Ya pasado"))
+    Retirada.objects.filter(pk=pasada.pk).update(reponible_hasta=timezone.now())
+    cliente = navegar("compras")
+    todos, uno = texto_de(cliente.get(LISTA)), texto_de(cliente.get(LISTA, {"proveedor": "P10"}))
+    assert "Del norte" in todos
+    assert "Del sur" in todos
+    assert "Ya pasado" not in todos
+    assert "Del norte" not in uno
+    assert "Del sur" in uno
+
+
+def test_por_paginas_y_con_las_mismas_consultas(proveedor: Any, compradora: Any, navegar: Navegar) -> None:
+    cliente, ahora = navegar("compras"), timezone.now()
+
+    def sembrar(cuantas: int) -> None:
+        Retirada.objects.bulk_create(
+            Retirada(
+                proveedor=proveedor,
+                clave=f"k{n}",
+                documento={"texto": f"Aviso {n}.", "fecha": "2026-03-01"},
+                escrito=ahora,
+                version=ahora,
+                motivo="error",
+                por=compradora,
+                reponible_hasta=ahora + timedelta(days=3),
+            )
+            for n in range(cuantas)
+        )
+
+    def consultas() -> int:
+        with CaptureQueriesContext(connection) as capturadas:
+            assert cliente.get(LISTA).status_code == 200
+        return len(capturadas)
+
+    sembrar(2)
+    antes = consultas()
+    sembrar(58)
+    assert consultas() == antes
+    primera = texto_de(cliente.get(LISTA, {"proveedor": "P1"}))
+    assert primera.count("Aviso ") - primera.count("Aviso <") >= 50
+    siguiente = primera.partition('rel="next" href="')[2].partition('"')[0]
+    assert "proveedor=P1" in siguiente
+    segunda = texto_de(cliente.get(LISTA + siguiente))
+    assert segunda.count("Reponer<") == 10
+    assert "Volver al principio" in segunda
+
+
+def test_retirar_y_reponer_desde_las_paginas(escribir: Escribir, navegar: Navegar, fila: Fila) -> None:
+    clave, cliente = escribir("Cierran en agosto"), navegar("compras")
+    antes = fila("P1", clave)
+    pagina = reverse("compras:aviso_retirar", args=["P1", clave])
+    formulario = texto_de(cliente.get(pagina, {"motivo": "incidencia"}))
+    assert "Se puede reponer durante 30 días" in formulario
+    assert 'value="incidencia" required id="id_motivo_3" checked' in formulario or "checked" in formulario
+    mal = cliente.post(pagina, {"motivo": "incidencia", "explicacion": "Lo lleva tienda 4"})
+    assert mal.status_code == 422
+    assert "Escriba la referencia" in texto_de(mal)
+    assert "Lo lleva tienda 4" in texto_de(mal)
+    assert fila("P1", clave) == antes
+    bien = cliente.post(pagina, {"motivo": "incidencia", "incidencia": "INC-7"}, follow=True)
+    assert "está retirado" in texto_de(bien)
+    retirada = Retirada.objects.get()
+    vuelta = cliente.post(reverse("compras:reponer", args=[retirada.pk]), follow=True)
+    assert vuelta.redirect_chain == [(reverse("compras:aviso", args=["P1", clave]), 302)]
+    assert "vuelve a estar donde estaba" in texto_de(vuelta)
+    assert fila("P1", clave) == antes
+    otra_vez = cliente.post(reverse("compras:reponer", args=[retirada.pk]))
+    assert otra_vez.status_code == 404
