@@ -1,7 +1,7 @@
 """Under which name a failed sign-in is noted down: that of an account, and of nobody else.
 
-The form is public, and people type into it what they have at hand: their customer number, their e-mail. None
-of that is a name of somebody who works here, and it would lie in the table of attempts for as long as they do.
+The form is public, and people type into it what they have at hand: their customer number, their e-mail.
+None of that is a name of somebody who works here, and nothing would take it out of the table of attempts.
 """
 
 from __future__ import annotations

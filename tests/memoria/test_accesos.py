@@ -57,7 +57,7 @@ def test_un_nombre_imposible_no_rompe_la_pagina(bd: str) -> None:
 def test_lo_que_iba_en_la_direccion_tampoco(apuntados: Callable[[], str]) -> None:
     pagina = reverse("explorador:ficha", args=["clientes", CLIENTE])
     cliente = Client()
-    a_la_puerta = cliente.get(pagina)
+    a_la_puerta: Any = cliente.get(pagina)
     assert a_la_puerta.status_code == 302
     cliente.post(a_la_puerta.url, {"username": "nadie", "password": "mal"})
     assert AccessAttempt.objects.count() == 1
@@ -67,6 +67,4 @@ def test_lo_que_iba_en_la_direccion_tampoco(apuntados: Callable[[], str]) -> Non
 @pytest.fixture
 def apuntados(propietario: Any) -> Callable[[], str]:
     """Everything the table of attempts holds."""
-    return lambda: str(
-        propietario.execute("SELECT to_jsonb(a)::text FROM axes_accessattempt a").fetchall()
-    )
+    return lambda: str(propietario.execute("SELECT to_jsonb(a)::text FROM axes_accessattempt a").fetchall())

