@@ -1,7 +1,8 @@
 """Rows of other people whose text names the person: looked for at the review, decided one by one.
 
-Only the store's texts are searched. Checkpoints are binary and nothing of them is unpacked here: what another
-person's conversation says of this one goes with that conversation.
+The store's texts are searched, and the documents of the house (:mod:`privacidad.documentos`). Checkpoints
+are binary and nothing of them is unpacked here: what another person's conversation says of this one goes with
+that conversation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from django.db.models import Count, Min, Q, QuerySet
 
 from memoria import politica
 from memoria.models import Documento
-from privacidad import identificadores
+from privacidad import documentos, identificadores
 from privacidad.errores import MencionesSinDecidir
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
@@ -33,6 +34,7 @@ def buscar(solicitud: Solicitud) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(_OLVIDAR, {"solicitud": solicitud.pk})
+    documentos.olvidar_reescritas(solicitud)
     halladas = iter(_halladas(solicitud))
     while lote := list(islice(halladas, LOTE)):
         Mencion.objects.bulk_create(lote, ignore_conflicts=True)
@@ -75,20 +77,24 @@ def vistas(solicitud: Solicitud, filas: Iterable[dict[str, Any]]) -> list[Vista]
     for m in solicitud.menciones.filter(condicion):
         por_direccion.setdefault((m.prefijo, m.clave), []).append(m)
     valores = {(d.prefix, d.key): d.value for d in Documento.objects.filter(pk__in=direcciones)}
+    dichos = documentos.textos(direcciones)
     buscados = identificadores.de_la_solicitud(solicitud)
-    return [_vista(por_direccion[d], valores.get(d), buscados) for d in direcciones]
+    return [
+        _vista(por_direccion[d], *dichos.get(d, (d[1], identificadores.textos_de(valores.get(d)))), buscados)
+        for d in direcciones
+    ]
 
 
-def _vista(menciones: list[Mencion], valor: object, buscados: Buscados) -> Vista:
+def _vista(menciones: list[Mencion], clave: str, textos: list[str], buscados: Buscados) -> Vista:
     primera = menciones[0]
     espacio, _, etiqueta = primera.prefijo.partition(".")
-    fragmentos = (identificadores.fragmento(buscados, t) for t in identificadores.textos_de(valor))
+    fragmentos = (identificadores.fragmento(buscados, t) for t in textos)
     return Vista(
         mencion=primera,
         identificadores=[m.identificador for m in menciones],
         espacio=espacio,
         de_quien=identificadores.tapar(buscados, identificadores.descodificada(etiqueta)),
-        clave=identificadores.tapar(buscados, primera.clave),
+        clave=identificadores.tapar(buscados, clave),
         muestra=next((f for f in fragmentos if f), ""),
     )
 
@@ -105,6 +111,8 @@ def _halladas(solicitud: Solicitud) -> Iterator[Mencion]:
             textos = identificadores.textos_de_fila(suyo, clave, json.loads(valor))
             for clase in identificadores.hallados(buscados, textos):
                 yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
+    for (suyo, clave), clase in documentos.mencionan(buscados):
+        yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
 
 
 BUSCAR = "SELECT prefijo, clave, valor::text FROM langgraph.buscar_menciones(%s, %s, %s)"

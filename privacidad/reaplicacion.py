@@ -31,7 +31,7 @@ from django.utils.translation import gettext as _
 from memoria import politica
 from memoria.comandos import Plazo
 from memoria.models import Documento, Hilo
-from privacidad import exportacion, puesta_al_dia, registro, vallas
+from privacidad import documentos, exportacion, puesta_al_dia, registro, vallas
 from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto
 from privacidad.exportacion import Cabecera, RegistroRoto
 from privacidad.models import Asiento, Exclusion
@@ -141,6 +141,7 @@ def _borrar_otra_vez(plazo: Plazo, lote: int) -> dict[str, Any]:
         if plazo.agotado:
             return {**total, "completo": False}
         total["documentos_borrados"] += _borrar_filas(direcciones)
+    total["documentos_borrados"] += _borrar_documentos()
     return total
 
 
@@ -244,9 +245,7 @@ def _claves(quien: Sujeto, destino: str) -> Iterator[str]:
 
 def _menciones_que_estan(lote: int) -> Iterator[tuple[str, str]]:
     """Rows of other people that were erased because they named somebody, and are here again unchanged."""
-    with connection.cursor() as cursor:
-        cursor.execute(_MENCIONES_BORRADAS)
-        decididas: dict[str, datetime] = dict(cursor.fetchall())  # each by a person: few
+    decididas = _menciones_borradas()
     if not decididas:
         return
     antiguos = Documento.objects.filter(updated_at__lte=max(decididas.values()))
@@ -254,6 +253,13 @@ def _menciones_que_estan(lote: int) -> Iterator[tuple[str, str]]:
         momento = decididas.get(resumen_de_fila(prefijo, clave))
         if momento and escrito <= momento:
             yield prefijo, clave
+
+
+def _menciones_borradas() -> dict[str, datetime]:
+    """By the digest of their address; each was decided by a person, so they are few."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MENCIONES_BORRADAS)
+        return dict(cursor.fetchall())
 
 
 # The last decision about each row, where the erasure it was decided for was run.
@@ -286,6 +292,15 @@ def _borrar_filas(direcciones: list[tuple[str, str]]) -> int:
                 datos={"borrados": {"menciones": {"documentos": documentos, "vectores": vectores}}},
             )
     return int(documentos)
+
+
+def _borrar_documentos() -> int:
+    """The same, of the documents of the house. Returns how many pages and versions went."""
+    with transaction.atomic():
+        recuento = documentos.borrar(list(documentos.reencontradas(_menciones_borradas())))
+        if any(recuento.values()):
+            registro.anotar(tipo="reaplicada", datos={"borrados": {"documentos": recuento}})
+    return recuento["paginas"] + recuento["versiones"]
 
 
 def _por_lotes(cosas: Iterable[T], cuantas: int) -> Iterator[list[T]]:

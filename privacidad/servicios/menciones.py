@@ -40,9 +40,9 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
         suyas.update(
             decision=decision, motivo=texto_conservado(motivo, actual), por=por, momento=timezone.now()
         )
-        menciones = destino("menciones")
         sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id)
-        actual.vista_previa = {**actual.vista_previa, menciones.nombre: menciones.contar(sujeto)}
+        recuentos = {nombre: destino(nombre).contar(sujeto) for nombre in ("menciones", "documentos")}
+        actual.vista_previa = {**actual.vista_previa, **recuentos}
         guardar(actual)
         registro.anotar(
             tipo="mencion",
