@@ -15,15 +15,18 @@ else:
 
 @admin.register(Proveedor)
 class ProveedorAdmin(Base):
-    """Suppliers are added, renamed and made inactive; never deleted: their notices would lose their name."""
+    """Suppliers to look at. They are changed in their own pages: one way in, with its rules and its log."""
 
     list_display = ("codigo", "nombre", "activo")
     list_filter = ("activo",)
     search_fields = ("codigo", "nombre")
     ordering = ("codigo",)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Proveedor | None = None) -> tuple[str, ...]:
-        return ("codigo",) if obj else ()  # the memory knows the supplier by it
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Proveedor | None = None) -> bool:
+        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Proveedor | None = None) -> bool:
         return False

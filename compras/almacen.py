@@ -9,10 +9,15 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import psycopg
+from django.db import connection
 
 from memoria import entorno
 from memoria.almacen import AlmacenMemoria, abrir_almacen
+from memoria.conexion import ESQUEMA
 from memoria.politica import Escritor
 
 # A web worker serves few requests at once, and the embedded server allows 100 connections in all.
@@ -38,6 +43,25 @@ def almacen() -> AlmacenMemoria:
                     )
                 )
     return _almacen
+
+
+@contextmanager
+def almacen_de_la_transaccion() -> Iterator[AlmacenMemoria]:
+    """The same store over Django's connection: what is put is part of the transaction that is open on it.
+
+    For what must be written whole or not at all, together with rows of our own tables. To write only: what
+    Django makes of a JSON column is not what the store expects to read.
+    """
+    modelo = almacen().modelo
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('search_path', %s, true)", [f"{ESQUEMA}, public"])
+    conexion = connection.connection
+    # Django binds on the client; the store asks for binary results, which only the server gives.
+    de_django, conexion.cursor_factory = conexion.cursor_factory, psycopg.Cursor
+    try:
+        yield AlmacenMemoria(conexion, escritor=Escritor.COMPRAS, embeddings=modelo)
+    finally:
+        conexion.cursor_factory = de_django
 
 
 @atexit.register

@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
+from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from compras.forms import IMPORTANCIAS
-from compras.lectura import Filtros
+from compras import servicios
+from compras.forms import IMPORTANCIAS, CampoProveedor
+from compras.listado import SIN_AUTOR, Filtros
+from compras.models import Proveedor
+from compras.sugerencias import etiqueta
 from memoria.politica import ESPACIOS
 
 _MAXIMOS = {c.nombre: c.maximo for c in ESPACIOS["proveedores"].campos}
+#: Of a file that is imported from the page: a notice is seldom longer than a kilobyte.
+MAXIMO_DE_BYTES = 1_048_576
+_FORMATOS = ["%Y-%m-%d", "%d/%m/%Y"]  # what a date control sends, and what is typed where there is none
 
 
-class FormularioFiltros(forms.Form):
+class CampoCualquierProveedor(CampoProveedor):
+    """The field of writing, to look instead: inactive suppliers have notices too, and none may be meant."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.widget.attrs["hx-post"] = reverse_lazy("compras:proveedores_sugeridos")
+
+    def clean(self, value: Any) -> Proveedor | None:  # type: ignore[override]  # none, where it is not required
+        texto = str(value or "").strip()
+        if not texto and not self.required:
+            return None
+        self.run_validators(texto)
+        if texto and (proveedor := el_de(texto)):
+            return proveedor
+        return super().clean(value)
+
+
+def el_de(texto: str) -> Proveedor | None:
+    """The supplier, active or not, whose code is ``texto`` or who is written so in a field."""
+    codigo = texto.rpartition(" (")[2].removesuffix(")")
+    for proveedor in Proveedor.objects.filter(codigo__in={texto, codigo}):
+        if texto in (proveedor.codigo, etiqueta(proveedor)):
+            return proveedor
+    return None
+
+
+def escrito(datos: Mapping[str, Any]) -> dict[str, Any]:
+    """What comes in a URL (a code) as it is written in the field."""
+    datos = dict(datos.items())
+    codigo = str(datos.get("proveedor", "")).replace("\x00", "")
+    if codigo and (proveedor := Proveedor.objects.filter(codigo=codigo).first()):
+        datos["proveedor"] = etiqueta(proveedor)
+    return datos
+
+
+def _fecha(etiqueta: Any) -> forms.DateField:
+    return forms.DateField(
+        label=etiqueta,
+        required=False,
+        input_formats=_FORMATOS,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        error_messages={"invalid": gettext_lazy("Escriba una fecha que exista, como 31/12/2026.")},
+    )
+
+
+class _ConFiltros(forms.Form):
+    """What the list and the search can both be narrowed by."""
+
+    desde = _fecha(gettext_lazy("Desde"))
+    hasta = _fecha(gettext_lazy("Hasta"))
+    importancia = forms.ChoiceField(
+        label=gettext_lazy("Importancia"),
+        required=False,
+        choices=[("", gettext_lazy("Cualquiera")), *IMPORTANCIAS],
+    )
+
+    def clean(self) -> dict[str, Any]:
+        datos = super().clean() or self.cleaned_data
+        desde, hasta = datos.get("desde"), datos.get("hasta")
+        if desde and hasta and desde > hasta:
+            self.add_error("hasta", _("Termina antes de empezar: cambie una de las dos fechas."))
+            datos.pop("desde", None)
+        return datos
+
+
+class FormularioFiltros(_ConFiltros):
     """The filters of the list; they travel in the URL, so there is no free text among them."""
 
-    proveedor = forms.ChoiceField(label=gettext_lazy("Proveedor"), required=False)
+    proveedor = CampoCualquierProveedor(label=gettext_lazy("Proveedor"), required=False)
     estado = forms.ChoiceField(
         label=gettext_lazy("Estado"),
         required=False,
@@ -28,49 +103,145 @@ class FormularioFiltros(forms.Form):
             ("todos", pgettext_lazy("avisos", "Todos")),
         ],
     )
-    importancia = forms.ChoiceField(
-        label=gettext_lazy("Importancia"),
-        required=False,
-        choices=[("", gettext_lazy("Cualquiera")), *IMPORTANCIAS],
-    )
+    autor = forms.ChoiceField(label=gettext_lazy("Lo escribió"), required=False)
+    field_order = ["proveedor", "desde", "hasta", "importancia", "autor", "estado"]
 
-    def __init__(self, *args: Any, proveedores: dict[str, str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, por: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _ofrecer(self.fields["proveedor"], proveedores, _("Todos"))
+        self.fields["autor"].choices = [  # type: ignore[attr-defined]  # a ChoiceField has choices
+            ("", _("Cualquiera")),
+            *_autores(por, self.data.get("autor", "")),
+            (SIN_AUTOR, _("Nadie: se importó")),
+        ]
 
     def filtros(self) -> Filtros:
-        """What was asked for. A value that is not among the choices filters nothing, and the form says so."""
+        """What was asked for. A value that cannot be filters nothing, and the form says so."""
         self.is_valid()
         pedidos = {campo: valor for campo, valor in self.cleaned_data.items() if valor}
+        if proveedor := pedidos.pop("proveedor", None):
+            pedidos["proveedor"] = proveedor.codigo
         return Filtros(**pedidos)
 
+    def en_la_url(self) -> dict[str, str]:
+        """The filters in force, for links to this same list."""
+        return {
+            campo: valor.isoformat() if isinstance(valor, date) else str(getattr(valor, "codigo", valor))
+            for campo, valor in self.cleaned_data.items()
+            if valor
+        }
 
-class FormularioBusqueda(forms.Form):
+
+class FormularioBusqueda(_ConFiltros):
     """A question about one supplier. It is sent in the body: what it says may name somebody."""
 
-    proveedor = forms.ChoiceField(
+    proveedor = CampoCualquierProveedor(
         label=gettext_lazy("Proveedor"),
-        error_messages={
-            "required": gettext_lazy("Para buscar, elija un proveedor."),
-            "invalid_choice": gettext_lazy("Ese proveedor no está en la lista: elija otro."),
-        },
+        error_messages={"required": gettext_lazy("Para buscar, elija un proveedor.")},
     )
     consulta = forms.CharField(
         label=gettext_lazy("Qué busca"),
         max_length=_MAXIMOS["texto"],
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
         error_messages={
             "required": gettext_lazy("Para buscar, escriba qué busca."),
             "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
         },
     )
-
-    def __init__(self, *args: Any, proveedores: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _ofrecer(self.fields["proveedor"], proveedores, _("Elija un proveedor"))
+    field_order = ["proveedor", "consulta", "desde", "hasta", "importancia"]
 
 
-def _ofrecer(campo: forms.Field, proveedores: dict[str, str], vacio: str) -> None:
-    campo.choices = [  # type: ignore[attr-defined]  # a ChoiceField has choices
-        ("", vacio),
-        *((codigo, f"{nombre} ({codigo})") for codigo, nombre in proveedores.items()),
-    ]
+class FormularioImportar(forms.Form):
+    """The file of notices, and what to do when some of its lines are bad."""
+
+    fichero = forms.FileField(
+        label=gettext_lazy("Fichero CSV"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,text/csv"}),
+        error_messages={
+            "required": gettext_lazy("Elija el fichero."),
+            "empty": gettext_lazy("El fichero está vacío."),
+        },
+    )
+    todo_o_nada = forms.BooleanField(
+        label=gettext_lazy("Todo o nada"),
+        required=False,
+        help_text=gettext_lazy(
+            "Si hay una línea mala, no se guarda ninguna. Sin marcar, se guardan las buenas."
+        ),
+    )
+
+    def clean_fichero(self) -> Any:
+        fichero = self.cleaned_data["fichero"]
+        if fichero.size > MAXIMO_DE_BYTES:
+            raise forms.ValidationError(
+                _(
+                    "El fichero es demasiado grande para esta página: divídalo, o pida a operaciones que lo "
+                    "importe entero."
+                )
+            )
+        return fichero
+
+
+def _autores(por: User, pedido: str) -> list[tuple[str, str]]:
+    """Whoever may write notices now, oneself first, and whoever was asked for."""
+    autores = set(
+        User.objects.with_perm(servicios.ESCRIBIR, backend="django.contrib.auth.backends.ModelBackend")
+    )
+    if pedido.isdecimal() and len(pedido) < 10:
+        autores |= set(User.objects.filter(pk=int(pedido)))
+    nombres = sorted(
+        ((str(u.pk), u.get_full_name() or u.get_username()) for u in autores if u != por),
+        key=lambda par: par[1].casefold(),
+    )
+    return [(str(por.pk), _("Usted")), *nombres] if por in autores else nombres
+
+
+class FormularioBuscarProveedor(forms.Form):
+    """Part of a code or of a name."""
+
+    buscado = forms.CharField(
+        label=gettext_lazy("Código o nombre"),
+        max_length=200,
+        error_messages={
+            "required": gettext_lazy("Escriba parte del código o del nombre."),
+            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+        },
+    )
+
+
+class FormularioProveedor(forms.Form):
+    """A supplier; its code is asked once and never changes."""
+
+    codigo = forms.CharField(
+        label=gettext_lazy("Código"),
+        help_text=gettext_lazy("El mismo que en la aplicación de compras. No se puede cambiar después."),
+        error_messages={
+            "required": gettext_lazy("Escriba el código."),
+            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+        },
+    )
+    nombre = forms.CharField(
+        label=gettext_lazy("Nombre"),
+        error_messages={
+            "required": gettext_lazy("Escriba el nombre."),
+            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+        },
+    )
+    activo = forms.BooleanField(
+        label=gettext_lazy("Activo"),
+        required=False,
+        initial=True,
+        help_text=gettext_lazy("De un proveedor inactivo no se escriben avisos nuevos."),
+    )
+
+    @classmethod
+    def de(cls, proveedor: Proveedor, datos: Any) -> FormularioProveedor:
+        """To change one that is there."""
+        formulario = cls(datos, initial={"nombre": proveedor.nombre, "activo": proveedor.activo})
+        del formulario.fields["codigo"]
+        return formulario
+
+
+class FormularioUnir(forms.Form):
+    """The supplier that stays, which is an active one."""
+
+    proveedor = CampoProveedor(label=gettext_lazy("Proveedor que se queda con los avisos"))

@@ -1,57 +1,71 @@
 """Supplier notices from a CSV file, as spreadsheets and other systems write them.
 
-The file is read twice, in constant memory: once to know its encoding, once to take its lines in batches. A
-bad line is told by its number and the reason, never by its text; the good ones are written. An import only
-adds: a notice that is already there stays as it is, so that importing a file again undoes no correction.
+Constant memory whatever the size: lines are taken in batches. A bad line is told by its number and the
+reason, never by its text. Either the good ones are written, a batch a transaction, or all of them in one
+transaction and none when there is a bad one. An import only adds: a notice that is already there stays as it
+is, so that importing a file again undoes no correction.
 """
 
 from __future__ import annotations
 
-import codecs
-import csv
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils.translation import gettext as _
 from langgraph.store.base import PutOp
 
-from compras import servicios
+from compras import hoja, servicios
+from compras.almacen import almacen_de_la_transaccion
 from compras.errores import AvisoNoValido
-from compras.models import Proveedor
+from compras.hoja import Fila
+from compras.models import Proveedor, Retirada
 from memoria import politica
-from memoria.almacen import AlmacenMemoria
+from memoria.deteccion import hallar
+from memoria.identificadores_form import NOMBRES
 from memoria.models import Documento
 from memoria.politica import Escritor, Importancia, PoliticaIncumplida
 
 OBLIGATORIAS = ("proveedor_id", "fecha", "texto")
 OPTATIVAS = ("aviso_id", "importancia", "asunto", "valido_hasta")
-#: Longest field read, in characters: far beyond any notice, so that one too long is told and not feared.
-LARGO_MAXIMO_LEIDO = 4 * 1024 * 1024
-_TROZO = 64 * 1024
-
-
-class FicheroNoValido(Exception):
-    """The file cannot be read as notices. The message says why and what to do."""
+#: With their vectors, some megabytes; a batch is one transaction, and one call of a remote model.
+AVISOS_POR_LOTE = 200
 
 
 @dataclass
 class Importacion:
-    """What an import did. ``siguiente_linea`` is where it stopped, when it stopped before the end."""
+    """What an import did, or would do. ``siguiente_linea`` is where it stopped, when before the end.
+
+    ``rechazados`` and ``avisados`` are ``{"linea": n, "motivo": "…"}``: what was not written, and what was
+    and somebody should look at. ``anulada``: nothing was written, because not all could be.
+    """
 
     creados: int = 0
     sin_cambios: int = 0
-    proveedores_creados: int = 0
+    proveedores_creados: list[str] = field(default_factory=list)
     rechazados: list[dict[str, Any]] = field(default_factory=list)
+    avisados: list[dict[str, Any]] = field(default_factory=list)
     siguiente_linea: int | None = None
+    anulada: bool = False
+    #: The first good lines, for whoever wants to look before it is done.
+    muestra: list[Renglon] = field(default_factory=list)
+
+    @property
+    def buenas(self) -> int:
+        """Lines that could be read, new or not."""
+        return self.creados + self.sin_cambios
 
     def rechazar(self, linea: int, motivo: str) -> None:
         self.rechazados.append({"linea": linea, "motivo": motivo})
+
+    def avisar(self, linea: int, motivo: str) -> None:
+        self.avisados.append({"linea": linea, "motivo": motivo})
 
 
 class Renglon(NamedTuple):
@@ -68,144 +82,196 @@ class Renglon(NamedTuple):
 
 
 def importar(
-    ruta: Path,
+    origen: Path | BinaryIO,
     *,
-    almacen: AlmacenMemoria,
     simulado: bool = False,
-    por_lote: int = 200,
+    todo_o_nada: bool = False,
+    por_lote: int = AVISOS_POR_LOTE,
+    por: User | None = None,
+    muestra: int = 0,
     parar: Callable[[], bool] = lambda: False,
+    progreso: Callable[[int], None] = lambda linea: None,
 ) -> Importacion:
-    """Import the notices of ``ruta``. Suppliers not known yet are added, with their code as their name.
+    """Import the notices of ``origen``. Suppliers not known yet are added, with their code as their name.
 
-    Nobody is the author of an imported notice. ``parar`` is asked before each batch. With ``simulado``
-    nothing is written; a line repeated in another batch of the same file then counts as one more new one.
+    Nobody is the author of an imported notice. ``por`` is who asks for it, ``None`` for a command: a person
+    needs the permission to write notices, and that of adding suppliers for lines of unknown ones. ``parar``
+    is asked before each batch, ``progreso`` told the line after it. With ``simulado`` nothing is written; a
+    line repeated in another batch of the same file then counts as one more new one.
 
-    Raises :class:`FicheroNoValido`, and what the store raises.
+    A line with a code that was merged goes where its notices went, and is told in ``avisados``.
+
+    Raises ``SinPermiso``, ``FicheroNoValido``, and what the store raises.
     """
-    hecho = Importacion()
-    with _limite_de_campo(), _abrir(ruta) as fichero:
-        renglones = _renglones(_lector(fichero), hecho)
-        while lote := list(islice(renglones, por_lote)):
-            if parar():
-                hecho.siguiente_linea = lote[0].linea
-                break
-            _guardar(lote, hecho, almacen, simulado=simulado)
-    hecho.rechazados.sort(key=lambda r: r["linea"])
+    if por is not None:
+        servicios.exigir(por, servicios.ESCRIBIR)
+    pasada = _Pasada(
+        por_lote=por_lote,
+        puede_anadir=por is None or por.has_perm(servicios.ANADIR),
+        muestra=muestra,
+        parar=parar,
+        progreso=progreso,
+    )
+    if not todo_o_nada:
+        return pasada.hacer(origen, simulado=simulado)
+    # First without writing: a bad line at the end is found before anything is embedded, written or locked.
+    prueba = pasada.hacer(origen, simulado=True)
+    if simulado or prueba.rechazados or prueba.siguiente_linea:
+        return prueba if simulado else _anular(prueba)
+    with transaction.atomic():
+        hecho = pasada.hacer(origen, simulado=False)
+        if hecho.rechazados or hecho.siguiente_linea:
+            transaction.set_rollback(True)
+            return _anular(hecho)
     return hecho
 
 
-# -- the file ---------------------------------------------------------------------------------------
+def _anular(hecho: Importacion) -> Importacion:
+    hecho.creados, hecho.proveedores_creados, hecho.anulada = 0, [], True
+    return hecho
 
 
-@contextmanager
-def _limite_de_campo() -> Iterator[None]:
-    antes = csv.field_size_limit(LARGO_MAXIMO_LEIDO)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(antes)
+@dataclass(frozen=True)
+class _Pasada:
+    """One reading of the file, from the beginning to the end."""
 
+    por_lote: int
+    puede_anadir: bool
+    muestra: int
+    parar: Callable[[], bool]
+    progreso: Callable[[int], None]
 
-@contextmanager
-def _abrir(ruta: Path) -> Iterator[TextIO]:
-    try:
-        codificacion = _codificacion(ruta)
-        with ruta.open(encoding=codificacion, newline="") as fichero:
-            yield fichero
-    except FileNotFoundError:
-        raise FicheroNoValido(_("No existe el fichero %(ruta)s.") % {"ruta": ruta}) from None
-    except (IsADirectoryError, PermissionError):
-        raise FicheroNoValido(
-            _("No se puede leer %(ruta)s: compruebe que es un fichero y sus permisos.") % {"ruta": ruta}
-        ) from None
+    def hacer(self, origen: Path | BinaryIO, *, simulado: bool) -> Importacion:
+        hecho = Importacion()
+        with hoja.abrir(origen) as fichero:
+            filas = hoja.leer(fichero, obligatorias=OBLIGATORIAS, optativas=OPTATIVAS)
+            renglones = _renglones(filas, hecho)
+            while lote := list(islice(renglones, self.por_lote)):
+                if self.parar():
+                    hecho.siguiente_linea = lote[0].linea
+                    break
+                hecho.muestra += lote[: self.muestra - len(hecho.muestra)] if self.muestra else []
+                with transaction.atomic():
+                    self._guardar(lote, hecho, simulado=simulado)
+                self.progreso(lote[-1].linea)
+        for told in (hecho.rechazados, hecho.avisados):
+            told.sort(key=lambda r: r["linea"])
+        hecho.proveedores_creados.sort()
+        return hecho
 
+    def _guardar(self, lote: list[Renglon], hecho: Importacion, *, simulado: bool) -> None:
+        """One batch, in a transaction."""
+        codigos = {r.proveedor_id for r in lote}
+        proveedores = servicios.sujetar(codigos) if not simulado else _leidos(codigos)
+        lote = _redirigidos(lote, proveedores, hecho)
+        guardados, retirados = _guardados(lote), _retirados(lote)
+        nuevos: dict[tuple[str, str], Renglon] = {}
+        desconocidos: set[str] = set()
+        for renglon in lote:
+            anterior = guardados.get(renglon.lugar)
+            if anterior is not None:
+                if _contenido(anterior) == _contenido(renglon.documento):
+                    hecho.sin_cambios += 1
+                    desconocidos |= {renglon.proveedor_id} - proveedores.keys()
+                else:
+                    hecho.rechazar(renglon.linea, _ya_hay_otro())
+                continue
+            motivo = self._motivo_de_no_anadir(renglon, proveedores)
+            if renglon.lugar in retirados:
+                motivo = _("Este aviso se retiró. Si hace falta otra vez, repóngalo en «Avisos retirados».")
+            if motivo:
+                hecho.rechazar(renglon.linea, motivo)
+                continue
+            desconocidos |= {renglon.proveedor_id} - proveedores.keys()
+            nuevos[renglon.lugar] = renglon
+            guardados[renglon.lugar] = renglon.documento
+        self._anadir_proveedores(desconocidos - set(hecho.proveedores_creados), hecho, simulado=simulado)
+        if nuevos and not simulado:
+            _poner(nuevos, hecho)
+        hecho.creados += len(nuevos)
 
-def _codificacion(ruta: Path) -> str:
-    """UTF-8, with or without its mark, when all of it is; else what Windows writes in Spanish."""
-    for codificacion in ("utf-8-sig", "cp1252"):
-        decodificador = codecs.getincrementaldecoder(codificacion)()
-        try:
-            with ruta.open("rb") as fichero:
-                while trozo := fichero.read(_TROZO):
-                    decodificador.decode(trozo)
-                decodificador.decode(b"", final=True)
-        except UnicodeDecodeError:
-            continue
-        return codificacion
-    raise FicheroNoValido(_("El fichero no es texto en UTF-8 ni en Windows-1252: guárdelo como CSV UTF-8."))
-
-
-class _Lector(NamedTuple):
-    filas: Any  # csv.reader has no public type
-    columnas: list[str]
-
-
-def _lector(fichero: TextIO) -> _Lector:
-    """A reader just past the header, with whichever separator makes sense of it."""
-    lineas = _lineas(fichero)
-    cabecera = next(lineas, "")
-    for separador in (";", ","):
-        columnas = [c.strip().casefold() for c in next(csv.reader([cabecera], delimiter=separador), [])]
-        if set(OBLIGATORIAS) & set(columnas):
-            break
-    faltan = [c for c in OBLIGATORIAS if c not in columnas]
-    if faltan:
-        raise FicheroNoValido(
-            _(
-                "En la primera línea faltan columnas: %(faltan)s. El fichero debe ser un CSV separado por "
-                "«;» o por «,» cuya primera línea dé los nombres de las columnas."
+    def _motivo_de_no_anadir(self, renglon: Renglon, proveedores: dict[str, Proveedor]) -> str | None:
+        proveedor = proveedores.get(renglon.proveedor_id)
+        if proveedor is None:
+            return (
+                None
+                if self.puede_anadir
+                else _("El proveedor no está en la lista, y usted no puede añadir proveedores.")
             )
-            % {"faltan": ", ".join(faltan)}
-        )
-    repetidas = [c for c in (*OBLIGATORIAS, *OPTATIVAS) if columnas.count(c) > 1]
-    if repetidas:
-        raise FicheroNoValido(
-            _("En la primera línea hay columnas repetidas: %(cuales)s. Deje una de cada.")
-            % {"cuales": ", ".join(repetidas)}
-        )
-    return _Lector(csv.reader(lineas, delimiter=separador, strict=True), columnas)
+        return None if proveedor.activo else _("El proveedor está inactivo y no admite avisos nuevos.")
 
-
-def _lineas(fichero: TextIO) -> Iterator[str]:
-    """The lines of the file, never holding more of it than a field may be long."""
-    while linea := fichero.readline(2 * LARGO_MAXIMO_LEIDO):
-        if len(linea) == 2 * LARGO_MAXIMO_LEIDO:
-            raise FicheroNoValido(
-                _("Hay una línea de más de %(maximo)s millones de caracteres: no es un CSV de avisos.")
-                % {"maximo": 2 * LARGO_MAXIMO_LEIDO // 1_000_000}
-            )
-        yield linea
-
-
-def _renglones(lector: _Lector, hecho: Importacion) -> Iterator[Renglon]:
-    """The good lines; the bad ones are noted in ``hecho``."""
-    while True:
-        linea = lector.filas.line_num + 2  # the header was read apart
-        try:
-            valores = next(lector.filas)
-        except StopIteration:
+    def _anadir_proveedores(self, codigos: set[str], hecho: Importacion, *, simulado: bool) -> None:
+        if not self.puede_anadir:
             return
-        except csv.Error:
-            hecho.rechazar(
-                linea,
-                _("No se puede leer: las comillas no están bien puestas o hay un campo larguísimo."),
+        if not simulado:
+            Proveedor.objects.bulk_create(
+                [Proveedor(codigo=c, nombre=c) for c in sorted(codigos)], ignore_conflicts=True
             )
-            continue
-        if not any(v.strip() for v in valores):
+        hecho.proveedores_creados += codigos
+
+
+def _poner(nuevos: dict[tuple[str, str], Renglon], hecho: Importacion) -> None:
+    """Write them. What the database refuses (just erased, or restricted) leaves ``nuevos`` and is told."""
+    try:
+        with transaction.atomic(), almacen_de_la_transaccion() as almacen:
+            almacen.batch([_op(r) for r in nuevos.values()])
+        return
+    except PoliticaIncumplida:
+        pass  # one of them: which, they say one by one
+    for lugar, renglon in list(nuevos.items()):
+        try:
+            with transaction.atomic(), almacen_de_la_transaccion() as almacen:
+                almacen.batch([_op(renglon)])
+        except PoliticaIncumplida as error:
+            hecho.rechazar(renglon.linea, str(error))
+            del nuevos[lugar]
+
+
+def _op(renglon: Renglon) -> PutOp:
+    return PutOp(
+        politica.espacio("proveedores", renglon.proveedor_id),
+        renglon.clave,
+        renglon.documento,
+        ttl=politica.ESPACIOS["proveedores"].vida_minutos,
+    )
+
+
+def _ya_hay_otro() -> str:
+    return _(
+        "Ya hay un aviso de este proveedor con el mismo aviso_id y otro contenido: corríjalo en su pantalla."
+    )
+
+
+# -- the lines ---------------------------------------------------------------------------------------
+
+
+def _renglones(filas: Iterator[Fila], hecho: Importacion) -> Iterator[Renglon]:
+    """The good lines; the bad ones are noted in ``hecho``."""
+    for fila in filas:
+        if fila.campos is None:
+            hecho.rechazar(fila.linea, fila.motivo)
             continue
         try:
-            yield _renglon(linea, lector.columnas, valores)
+            renglon = _renglon(fila.linea, fila.campos)
         except AvisoNoValido as error:
-            hecho.rechazar(linea, str(error))
+            hecho.rechazar(fila.linea, str(error))
+            continue
+        if identificadores := _identificadores(renglon.documento):
+            hecho.avisar(
+                fila.linea,
+                _("Lleva datos de una persona: %(cuales)s. Guárdelo así solo si hace falta.")
+                % {"cuales": ", ".join(identificadores)},
+            )
+        yield renglon
 
 
-def _renglon(linea: int, columnas: list[str], valores: list[str]) -> Renglon:
-    if len(valores) != len(columnas):
-        raise AvisoNoValido(
-            _("Tiene %(hay)s columnas y la primera línea tiene %(debe)s.")
-            % {"hay": len(valores), "debe": len(columnas)}
-        )
-    fila = {c: v.strip() for c, v in zip(columnas, valores, strict=True)}
+def _identificadores(documento: dict[str, Any]) -> list[str]:
+    """Which kinds of personal identifier it holds, by name; never the identifiers."""
+    clases = {h.clase for campo in ("texto", "asunto") for h in hallar(documento.get(campo, ""))}
+    return sorted(str(NOMBRES[c]) for c in clases)
+
+
+def _renglon(linea: int, fila: dict[str, str]) -> Renglon:
     if not fila["proveedor_id"]:
         raise AvisoNoValido(_("Falta el proveedor."))
     documento = servicios.componer(
@@ -241,39 +307,44 @@ def _clave(proveedor_id: str, documento: dict[str, Any]) -> str:
     return f"csv-{hashlib.sha256(que_es.encode()).hexdigest()[:32]}"
 
 
-# -- one batch --------------------------------------------------------------------------------------
+# -- what is there -----------------------------------------------------------------------------------
 
 
-def _guardar(lote: list[Renglon], hecho: Importacion, almacen: AlmacenMemoria, *, simulado: bool) -> None:
-    guardados = _guardados(lote)
-    nuevos: dict[tuple[str, str], Renglon] = {}
-    for renglon in lote:
-        anterior = guardados.get(renglon.lugar)
-        if anterior is None:
-            nuevos[renglon.lugar] = renglon
-            guardados[renglon.lugar] = renglon.documento
-        elif _contenido(anterior) == _contenido(renglon.documento):
-            hecho.sin_cambios += 1
-        else:
-            hecho.rechazar(
-                renglon.linea,
-                _(
-                    "Ya hay un aviso de este proveedor con el mismo aviso_id y otro contenido: "
-                    "corríjalo en su pantalla."
-                ),
-            )
-    hecho.proveedores_creados += _asegurar_proveedores({r.proveedor_id for r in nuevos.values()}, simulado)
-    if nuevos and not simulado:
-        almacen.batch(
-            PutOp(
-                politica.espacio("proveedores", r.proveedor_id),
-                r.clave,
-                r.documento,
-                ttl=politica.ESPACIOS["proveedores"].vida_minutos,
-            )
-            for r in nuevos.values()
+def _leidos(codigos: set[str]) -> dict[str, Proveedor]:
+    proveedores = list(Proveedor.objects.select_related("fusionado_en").filter(codigo__in=codigos))
+    return {p.codigo: p for p in [*(d for d in (p.fusionado_en for p in proveedores) if d), *proveedores]}
+
+
+def _redirigidos(lote: list[Renglon], proveedores: dict[str, Proveedor], hecho: Importacion) -> list[Renglon]:
+    """A line of a merged code is one of the supplier it was merged into, by the key its notice has there."""
+    destinos = {c: p.fusionado_en.codigo for c, p in proveedores.items() if p.fusionado_en}
+    suyos = [r for r in lote if r.proveedor_id in destinos]
+    otras = {r.linea: servicios.clave_tras_fusion(r.proveedor_id, r.clave) for r in suyos}
+    renombrados = set(
+        Documento.objects.filter(
+            prefix__in={politica.prefijo("proveedores", destinos[r.proveedor_id]) for r in suyos},
+            key__in=otras.values(),
+        ).values_list("prefix", "key")
+        if suyos
+        else ()
+    )
+    for renglon in suyos:
+        hecho.avisar(
+            renglon.linea,
+            _("El código de proveedor se unió al %(codigo)s: el aviso es de ese.")
+            % {"codigo": destinos[renglon.proveedor_id]},
         )
-    hecho.creados += len(nuevos)
+
+    def redirigido(renglon: Renglon) -> Renglon:
+        destino, otra = destinos[renglon.proveedor_id], otras[renglon.linea]
+        nuevo = renglon._replace(proveedor_id=destino)
+        return (
+            nuevo._replace(clave=otra)
+            if (politica.prefijo("proveedores", destino), otra) in renombrados
+            else nuevo
+        )
+
+    return [redirigido(r) if r.proveedor_id in destinos else r for r in lote]
 
 
 def _guardados(lote: list[Renglon]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -283,18 +354,21 @@ def _guardados(lote: list[Renglon]) -> dict[tuple[str, str], dict[str, Any]]:
     return {(f.prefix, f.key): f.value for f in filas}
 
 
-def _contenido(documento: dict[str, Any]) -> dict[str, Any]:
-    """A notice without who wrote it."""
-    return {"importancia": str(Importancia.NORMAL)} | {
-        c: v for c, v in documento.items() if c not in ("autor", "origen")
+def _retirados(lote: list[Renglon]) -> set[tuple[str, str]]:
+    """The places whose notice somebody withdrew lately: a file from before does not bring it back."""
+    filas = Retirada.objects.reponibles().filter(
+        proveedor__codigo__in={r.proveedor_id for r in lote}, clave__in={r.clave for r in lote}
+    )
+    return {
+        (politica.prefijo("proveedores", codigo), clave)
+        for codigo, clave in filas.values_list("proveedor__codigo", "clave")
     }
 
 
-def _asegurar_proveedores(codigos: Iterable[str], simulado: bool) -> int:
-    pedidos = set(codigos)
-    nuevos = pedidos - set(Proveedor.objects.filter(codigo__in=pedidos).values_list("codigo", flat=True))
-    if not simulado:
-        Proveedor.objects.bulk_create(
-            [Proveedor(codigo=c, nombre=c) for c in sorted(nuevos)], ignore_conflicts=True
-        )
-    return len(nuevos)
+def _contenido(documento: Any) -> dict[str, Any]:
+    """A notice without who wrote it."""
+    if not isinstance(documento, dict):
+        return {}  # something else broke it: it is not what any line says
+    return {"importancia": str(Importancia.NORMAL)} | {
+        c: v for c, v in documento.items() if c not in ("autor", "origen")
+    }

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F, Q, TextField, Value
-from django.db.models.fields.json import KT
-from django.db.models.functions import Coalesce
+from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -23,8 +18,6 @@ from memoria.politica import Importancia, PoliticaIncumplida
 from memoria.querysets import DocumentoQuerySet
 
 ESPACIO = "proveedores"
-AVISOS_POR_PAGINA = 50
-_ORDEN = ("fecha", "created_at", "prefix", "key")
 
 
 @dataclass(frozen=True)
@@ -48,6 +41,8 @@ class Aviso:
     #: When it was last written: what a correction says it was based on.
     version: datetime
     caduca: datetime | None
+    #: Contested (art. 18 GDPR): stored, and no agent reads it.
+    limitado: bool = False
     danos: tuple[str, ...] = ()
 
     @property
@@ -80,54 +75,16 @@ class Aviso:
         return self.valido_hasta is not None and self.valido_hasta < timezone.localdate()
 
 
-@dataclass(frozen=True)
-class Filtros:
-    """What the list shows. ``estado``: "vigente", "caducado" or "todos"; empty strings filter nothing."""
-
-    proveedor: str = ""
-    estado: str = "vigente"
-    importancia: str = ""
-
-
-@dataclass(frozen=True)
-class Pagina:
-    """``siguiente`` is the mark where the next page begins; ``None`` on the last one."""
-
-    avisos: list[Aviso]
-    siguiente: str | None
-
-
-class MarcaNoValida(ValueError):
-    """The mark of a page was not made here."""
-
-
 def uno(proveedor_id: str, clave: str) -> Aviso | None:
     """The notice of that supplier with that key, expired or not."""
     fila = Documento.objects.del_sujeto(ESPACIO, proveedor_id).filter(key=clave).first()
-    return _aviso(fila) if fila else None
+    return de_fila(fila) if fila else None
 
 
 def varios(proveedor_id: str, claves: Sequence[str]) -> list[Aviso]:
     """The notices of that supplier with those keys, in their order; those that are gone are left out."""
     filas = {f.key: f for f in Documento.objects.del_sujeto(ESPACIO, proveedor_id).filter(key__in=claves)}
-    return [_aviso(filas[clave]) for clave in claves if clave in filas]
-
-
-def pagina(filtros: Filtros, *, despues: str | None = None) -> Pagina:
-    """Notices by date, newest first, beginning after the mark ``despues``. No counting, no skipping.
-
-    Raises ``MarcaNoValida``.
-    """
-    # A damaged one may have no date: it goes last.
-    consulta = _filtrados(filtros).annotate(
-        fecha=Coalesce(KT("value__fecha"), Value(""), output_field=TextField())
-    )
-    if despues is not None:
-        consulta = consulta.filter(_detras_de(leer_marca(despues)))
-    filas = list(consulta.order_by(*(F(campo).desc() for campo in _ORDEN))[: AVISOS_POR_PAGINA + 1])
-    hay_mas = len(filas) > AVISOS_POR_PAGINA
-    filas = filas[:AVISOS_POR_PAGINA]
-    return Pagina([_aviso(f) for f in filas], _marca(filas[-1]) if hay_mas else None)
+    return [de_fila(filas[clave]) for clave in claves if clave in filas]
 
 
 def escritos_desde(momento: datetime) -> int:
@@ -141,13 +98,16 @@ def caducan_antes_de(momento: datetime) -> int:
 
 
 def vigentes_por_proveedor(codigos: Iterable[str]) -> dict[str, int]:
-    """How many notices in force each of those suppliers has; the ones with none are not in it."""
+    """How many notices in force each of those suppliers has."""
     prefijos = {politica.prefijo(ESPACIO, c): c for c in codigos}
-    claves = Documento.objects.vigentes().filter(prefix__in=prefijos).values_list("prefix", flat=True)
+    grupos = Documento.objects.vigentes().filter(prefix__in=prefijos).values("prefix").annotate(n=Count("*"))
     recuento = dict.fromkeys(prefijos.values(), 0)
-    for prefijo in claves:
-        recuento[prefijos[prefijo]] += 1
-    return recuento
+    return recuento | {prefijos[prefijo]: n for prefijo, n in grupos.values_list("prefix", "n")}
+
+
+def todos_de(codigo: str) -> int:
+    """How many notices that supplier has, expired ones too."""
+    return Documento.objects.del_sujeto(ESPACIO, codigo).count()
 
 
 def nombre_del_autor(aviso: Aviso) -> str | None:
@@ -163,53 +123,8 @@ def _avisos() -> DocumentoQuerySet[Documento]:
     return consulta
 
 
-def _filtrados(filtros: Filtros) -> DocumentoQuerySet[Documento]:
-    consulta = _avisos()
-    if filtros.proveedor:
-        consulta = Documento.objects.del_sujeto(ESPACIO, filtros.proveedor)
-    if filtros.estado == "vigente":
-        consulta = consulta.vigentes()
-    elif filtros.estado == "caducado":
-        consulta = consulta.caducados()
-    if filtros.importancia == Importancia.ALTA:
-        consulta = consulta.filter(value__importancia=Importancia.ALTA)
-    elif filtros.importancia:
-        # The field may be missing, and then it is normal.
-        consulta = consulta.filter(
-            ~Q(value__has_key="importancia") | Q(value__importancia=filtros.importancia)
-        )
-    return consulta
-
-
-def _detras_de(valores: Sequence[Any]) -> Q:
-    """``(fecha, created_at, prefix, key) < valores``, as the ORM can say it."""
-    condicion, iguales = Q(), Q()
-    for campo, valor in zip(_ORDEN, valores, strict=True):
-        condicion |= iguales & Q(**{f"{campo}__lt": valor})
-        iguales &= Q(**{campo: valor})
-    return condicion
-
-
-def _marca(fila: Any) -> str:
-    # Nothing of what a notice says: its date, when it was written, and where it is.
-    valores = [fila.fecha, fila.created_at.isoformat(), fila.prefix, fila.key]
-    return base64.urlsafe_b64encode(json.dumps(valores).encode()).decode()
-
-
-def leer_marca(marca: str) -> tuple[str, datetime, str, str]:
-    """The values a page begins after. Raises ``MarcaNoValida``."""
-    try:
-        fecha, escrito, prefijo, clave = json.loads(base64.urlsafe_b64decode(marca.encode()))
-        momento = datetime.fromisoformat(escrito)
-        textos_validos = all(isinstance(t, str) and "\x00" not in t for t in (fecha, prefijo, clave))
-    except (binascii.Error, ValueError, TypeError) as error:
-        raise MarcaNoValida from error
-    if not textos_validos or momento.tzinfo is None:
-        raise MarcaNoValida
-    return fecha, momento, prefijo, clave
-
-
-def _aviso(fila: Documento) -> Aviso:
+def de_fila(fila: Documento) -> Aviso:
+    """A row of the mirror as a notice, however broken."""
     valor = fila.value if isinstance(fila.value, dict) else {}
     proveedor_id = _proveedor(fila)
     return Aviso(
@@ -224,6 +139,7 @@ def _aviso(fila: Documento) -> Aviso:
         escrito=fila.created_at,
         version=fila.updated_at,
         caduca=fila.expires_at,
+        limitado=fila.limitado,
         danos=tuple(_danos(fila, valor, proveedor_id)),
     )
 

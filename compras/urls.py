@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
-from compras.vistas import avisos, ayudas, escritura, proveedores, retirada
+from compras.vistas import avisos, ayudas, escritura, importacion, proveedores, retirada
 from memoria.explorador.rutas import ConversorSujeto, de_url
 
 
@@ -30,9 +30,15 @@ urlpatterns = [
         "avisos/<segmento:codigo>/<segmento:clave>/corregir/", escritura.aviso_corregir, name="aviso_corregir"
     ),
     path("avisos/<segmento:codigo>/<segmento:clave>/retirar/", retirada.aviso_retirar, name="aviso_retirar"),
+    path("avisos/csv/", avisos.descargar, name="avisos_csv"),
+    path("avisos/importar/", importacion.importar_avisos, name="importar"),
     path("retirados/", retirada.retirados, name="retirados"),
     path("retirados/<int:pk>/reponer/", retirada.reponer, name="reponer"),
     path("escribir/proveedores/", ayudas.sugerencias, name="sugerencias"),
     path("escribir/parecidos/", ayudas.parecidos, name="parecidos"),
     path("proveedores/", proveedores.proveedores, name="proveedores"),
+    path("proveedores/nuevo/", proveedores.nuevo, name="proveedor_nuevo"),
+    path("proveedores/sugeridos/", proveedores.sugeridos, name="proveedores_sugeridos"),
+    path("proveedores/ficha/<segmento:codigo>/", proveedores.proveedor, name="proveedor"),
+    path("proveedores/ficha/<segmento:codigo>/unir/", proveedores.unir, name="proveedor_unir"),
 ]

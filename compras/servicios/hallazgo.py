@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from django.contrib.auth.models import User
 
@@ -10,21 +11,50 @@ from compras.almacen import almacen
 from compras.lectura import Aviso, varios
 from compras.models import Proveedor
 from compras.servicios.paso import VER, exigir, traducir
-from memoria.busqueda import buscar_avisos
+from memoria.almacen import AlmacenMemoria
+from memoria.busqueda import Hallazgo, hallar_avisos
+from memoria.embeddings import EmbeddingsNoDisponibles
 
 #: Hits of a search on screen: more than an agent gets, few enough to read.
 HALLAZGOS = 10
+#: Of a longer text, what is shown is around the first word that matched. In characters.
+LARGO_FRAGMENTO = 400
+_ANTES = 80
+
+Trozos = list[tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class Hallado:
+    """A notice and why it is here: the pieces of its text, each marked or not, and whether by its meaning."""
+
+    aviso: Aviso
+    trozos: Trozos
+    por_significado: bool
+
+    @property
+    def por_palabras(self) -> bool:
+        return any(marcado for _, marcado in self.trozos)
 
 
 @dataclass(frozen=True)
 class Hallazgos:
     """The answer to a search. Without ``por_significado`` only the words themselves were looked for."""
 
-    avisos: list[Aviso]
+    hallados: list[Hallado]
     por_significado: bool
 
 
-def buscar(*, proveedor: Proveedor, consulta: str, por: User, limite: int = HALLAZGOS) -> Hallazgos:
+def buscar(
+    *,
+    proveedor: Proveedor,
+    consulta: str,
+    por: User,
+    desde: date | None = None,
+    hasta: date | None = None,
+    importancia: str = "",
+    limite: int = HALLAZGOS,
+) -> Hallazgos:
     """The notices of one supplier that answer ``consulta``, best first. Nothing is renewed by looking.
 
     Raises ``SinPermiso`` and ``MemoriaNoDisponible``.
@@ -32,5 +62,60 @@ def buscar(*, proveedor: Proveedor, consulta: str, por: User, limite: int = HALL
     exigir(por, VER)
     with traducir():
         memoria = almacen()
-        claves = [h.key for h in buscar_avisos(memoria, proveedor.codigo, consulta, limite=limite)]
-    return Hallazgos(varios(proveedor.codigo, claves), por_significado=memoria.modelo is not None)
+        encontrados = hallar_avisos(
+            memoria,
+            proveedor.codigo,
+            consulta,
+            limite=limite,
+            desde=desde,
+            hasta=hasta,
+            importancia=importancia or None,
+        )
+        con_significado = _con_significado(memoria, consulta, encontrados)
+    # What the screen shows besides the text; what was withdrawn a moment ago is left out.
+    avisos = {a.clave: a for a in varios(proveedor.codigo, [h.key for h in encontrados])}
+    return Hallazgos(
+        [
+            Hallado(avisos[h.key], fragmento(h.trozos()), h.por_significado)
+            for h in encontrados
+            if h.key in avisos
+        ],
+        por_significado=con_significado,
+    )
+
+
+def fragmento(trozos: Trozos, largo: int = LARGO_FRAGMENTO) -> Trozos:
+    """The part of a text around its first mark, or its beginning when there is none; "…" where it is cut."""
+    total = sum(len(texto) for texto, _ in trozos)
+    if total <= largo:
+        return trozos
+    primera, pasado = 0, 0
+    for texto, marcado in trozos:
+        if marcado:
+            primera = pasado
+            break
+        pasado += len(texto)
+    inicio = max(0, min(primera - _ANTES, total - largo))
+    cortados: Trozos = []
+    posicion = 0
+    for texto, marcado in trozos:
+        dentro = texto[max(0, inicio - posicion) : max(0, inicio + largo - posicion)]
+        if dentro:
+            cortados.append((dentro, marcado))
+        posicion += len(texto)
+    if inicio > 0:
+        cortados.insert(0, ("…", False))
+    if inicio + largo < total:
+        cortados.append(("…", False))
+    return cortados
+
+
+def _con_significado(memoria: AlmacenMemoria, consulta: str, encontrados: list[Hallazgo]) -> bool:
+    """Whether meanings were compared. Of an answer with nothing in it one cannot tell, so it is asked."""
+    if memoria.modelo is None or encontrados:
+        return memoria.modelo is not None and encontrados[0].score is not None
+    try:
+        memoria.modelo.embed_query(consulta)
+    except EmbeddingsNoDisponibles:
+        return False
+    return True

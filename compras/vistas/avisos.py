@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from compras import lectura, servicios
+from compras import lectura, listado, servicios
 from compras.errores import ErrorDeCompras
-from compras.filtros import FormularioBusqueda, FormularioFiltros
+from compras.exportacion import exportar
+from compras.filtros import FormularioBusqueda, FormularioFiltros, escrito
 from compras.lectura import Aviso
 from compras.models import Proveedor
 from memoria.explorador.acceso import Peticion, con_permiso
@@ -23,18 +25,24 @@ from memoria.explorador.palabras import caduca_en
 @require_http_methods(["GET", "HEAD", "POST"])
 @con_permiso(servicios.VER)
 def avisos(request: Peticion) -> HttpResponse:
-    """The list of notices; sent by POST, a search among those of one supplier."""
-    nombres = Proveedor.objects.nombres()
-    if request.method == "POST":
-        return _buscar(request, nombres)
-    # Told apart from an empty query string: the first visit shows what is in force.
-    filtros = FormularioFiltros({"estado": "vigente", **request.GET.dict()}, proveedores=nombres)
+    """The list of notices. Sent by POST, a search of one supplier's, or filters, which become a URL."""
+    if "consulta" in request.POST:
+        return _buscar(request)
+    filtros = formulario_de(request)
     pedidos = filtros.filtros()
+    if request.method == "POST" and not filtros.errors:
+        # By code: what is typed in the field may be the name of a person.
+        return redirect(f"{reverse('compras:avisos')}?{urlencode(filtros.en_la_url())}")
+    marcas = {c: request.GET[c] for c in ("despues", "antes") if c in request.GET}
     try:
-        pagina = lectura.pagina(pedidos, despues=request.GET.get("despues"))
-    except lectura.MarcaNoValida:
+        pagina = listado.pagina(pedidos, **marcas)
+    except listado.MarcaNoValida:
         raise Http404 from None
-    sin_marca = {c: request.GET.get(c, "") for c in filtros.fields if c in request.GET}
+    en_la_url = filtros.en_la_url()
+
+    def enlace(**marca: str) -> str:
+        return f"?{urlencode({**en_la_url, **marca})}"
+
     return render(
         request,
         "compras/avisos.html",
@@ -42,22 +50,37 @@ def avisos(request: Peticion) -> HttpResponse:
             "title": _("Avisos de proveedores"),
             "filtros": filtros,
             "busqueda": FormularioBusqueda(
-                initial={"proveedor": pedidos.proveedor}, proveedores=nombres, auto_id="buscar_%s"
+                initial={"proveedor": filtros.cleaned_data.get("proveedor")}, auto_id="buscar_%s"
             ),
-            "filas": _con_nombre(pagina.avisos, nombres),
-            "primera": f"?{urlencode(sin_marca)}" if "despues" in request.GET else None,
-            "siguiente": pagina.siguiente and f"?{urlencode({**sin_marca, 'despues': pagina.siguiente})}",
+            "filas": _con_nombre(pagina.avisos),
+            "proveedor": pedidos.proveedor,
+            "filtrado": en_la_url != {"estado": "vigente"},
+            "descarga": enlace(),
+            "primera": enlace() if marcas else None,
+            "anterior": pagina.anterior and enlace(antes=pagina.anterior),
+            "siguiente": pagina.siguiente and enlace(despues=pagina.siguiente),
         },
+        status=422 if request.method == "POST" else 200,
     )
+
+
+def formulario_de(request: Peticion) -> FormularioFiltros:
+    """The filters that were sent, or those in the URL; the first visit shows what is in force."""
+    pedidos = request.POST.dict() if request.method == "POST" else escrito(request.GET)
+    return FormularioFiltros({"estado": "vigente", **pedidos}, por=request.user)
 
 
 @require_safe
 @con_permiso(servicios.VER)
 def aviso(request: Peticion, codigo: str, clave: str) -> HttpResponse:
     hallado = lectura.uno(codigo, clave)
+    proveedor = Proveedor.objects.select_related("fusionado_en").filter(codigo=codigo).first()
     if hallado is None:
-        raise Http404
-    proveedor = Proveedor.objects.filter(codigo=codigo).first()
+        # The address of a notice that was moved when its supplier's two codes became one goes on working.
+        nuevo = proveedor and servicios.tras_la_fusion(proveedor, clave)
+        if not nuevo:
+            raise Http404
+        return redirect("compras:aviso", *nuevo)
     nombre = proveedor.nombre if proveedor else codigo
     return render(
         request,
@@ -74,23 +97,22 @@ def aviso(request: Peticion, codigo: str, clave: str) -> HttpResponse:
     )
 
 
-def _buscar(request: Peticion, nombres: dict[str, str]) -> HttpResponse:
+def _buscar(request: Peticion) -> HttpResponse:
     """Answer a search in the page itself, so that what was asked is in no URL."""
-    busqueda = FormularioBusqueda(request.POST, proveedores=nombres, auto_id="buscar_%s")
+    busqueda = FormularioBusqueda(request.POST, auto_id="buscar_%s")
     contexto: dict[str, Any] = {}
     if busqueda.is_valid():
-        proveedor = get_object_or_404(Proveedor, codigo=busqueda.cleaned_data["proveedor"])
+        datos = busqueda.cleaned_data
         try:
-            hallazgos = servicios.buscar(
-                proveedor=proveedor, consulta=busqueda.cleaned_data["consulta"], por=request.user
-            )
+            hallazgos = servicios.buscar(por=request.user, **datos)
         except ErrorDeCompras as error:
             busqueda.add_error(None, str(error))
         else:
             contexto = {
-                "filas": _con_nombre(hallazgos.avisos, nombres),
+                "hallados": hallazgos.hallados,
                 "sin_significado": not hallazgos.por_significado,
-                "nombre": proveedor.nombre,
+                "proveedor": datos["proveedor"],
+                "acotada": any(datos[c] for c in ("desde", "hasta", "importancia")),
             }
     return render(
         request,
@@ -100,5 +122,23 @@ def _buscar(request: Peticion, nombres: dict[str, str]) -> HttpResponse:
     )
 
 
-def _con_nombre(avisos: list[Aviso], nombres: dict[str, str]) -> list[dict[str, Any]]:
+def _con_nombre(avisos: list[Aviso]) -> list[dict[str, Any]]:
+    nombres = Proveedor.objects.nombres_de({a.proveedor_id for a in avisos if a.proveedor_id})
     return [{"aviso": a, "nombre": nombres.get(a.proveedor_id or "", a.proveedor_id or "–")} for a in avisos]
+
+
+@require_safe
+@con_permiso(servicios.VER)
+def descargar(request: Peticion) -> HttpResponse:
+    """The notices of the filters in the URL, as a file. A filter that cannot be is refused, not ignored: what
+    is in a file no longer says what it left out."""
+    filtros = formulario_de(request)
+    pedidos = filtros.filtros()
+    if filtros.errors:
+        return redirect(f"{reverse('compras:avisos')}?{request.GET.urlencode()}")
+    nombre = f"avisos-{timezone.localdate().isoformat()}.csv"
+    return StreamingHttpResponse(  # type: ignore[return-value]  # the door knows HttpResponse; it passes both
+        exportar(filtros=pedidos, por=request.user) if request.method == "GET" else (),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{nombre}"'},
+    )

@@ -24,13 +24,13 @@ class FormularioRechazado(RuntimeError):
 
 
 def escribir_avisos(usuario: User, hoy: date) -> None:
-    """Suppliers in the administration's form, notices in purchasing's."""
+    """Suppliers and notices, each in its form of purchasing's."""
     navegador = Navegador(usuario)
     dados_de_alta = navegador.leer(reverse("compras:proveedores"))
     for proveedor in PROVEEDORES:
         if proveedor.codigo not in dados_de_alta:
             navegador.enviar(
-                reverse("admin:compras_proveedor_add"),
+                reverse("compras:proveedor_nuevo"),
                 {"codigo": proveedor.codigo, "nombre": proveedor.nombre, "activo": "on"},
             )
     # Each sample notice has a day of its own, which tells the ones a killed run already wrote.

@@ -373,7 +373,7 @@ def test_buscar_da_solo_los_de_ese_proveedor_y_no_renueva(
     hallados = servicios.buscar(
         proveedor=proveedor, consulta="cierre de la fábrica en agosto", por=compradora
     )
-    assert [a.clave for a in hallados.avisos] == [suyo]
+    assert [h.aviso.clave for h in hallados.hallados] == [suyo]
     assert hallados.por_significado
     assert fila("P1", suyo) == antes
 
@@ -383,4 +383,4 @@ def test_buscar_no_da_lo_caducado(
 ) -> None:
     mover(escribir("Cierran la fábrica en agosto"), "-1 hour")
     hallados = servicios.buscar(proveedor=proveedor, consulta="cierran la fábrica en agosto", por=compradora)
-    assert hallados.avisos == []
+    assert hallados.hallados == []

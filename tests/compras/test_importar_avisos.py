@@ -17,7 +17,7 @@ from django.core.management.base import CommandError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compras import importacion, lectura, servicios
+from compras import hoja, importacion, lectura, servicios
 from compras.models import Proveedor
 from memoria.busqueda import buscar_avisos
 from memoria.models import Ejecucion
@@ -66,7 +66,7 @@ UNO = ["P1", "A1", "2026-03-09", "Sube el gres un 4,5 %; la porcelana no.\nPedir
 
 
 @pytest.mark.parametrize("codificacion", ["utf-8", "utf-8-sig", "cp1252"])
-@pytest.mark.parametrize("separador", [",", ";"])
+@pytest.mark.parametrize("separador", [",", ";", "\t"])
 @pytest.mark.parametrize("fin", ["\n", "\r\n"])
 def test_cada_codificacion_y_separador(
     bd: str, fichero: Callable[..., Path], fila: Fila, codificacion: str, separador: str, fin: str
@@ -89,15 +89,17 @@ _TEXTOS = st.lists(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(_TEXTOS, st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]), st.sampled_from([",", ";"]))
+@given(_TEXTOS, st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]), st.sampled_from([",", ";", "\t"]))
 def test_cualquier_texto_llega_entero(
     bd: str, fichero: Callable[..., Path], textos: list[str], codificacion: str, separador: str
 ) -> None:
     filas = [["P1", str(n), "2026-03-09", texto] for n, texto in enumerate(textos)]
     ruta = fichero(filas, codificacion=codificacion, separador=separador)
-    with importacion._abrir(ruta) as abierto:
+    with hoja.abrir(ruta) as abierto:
         hecho = importacion.Importacion()
-        leidos = list(importacion._renglones(importacion._lector(abierto), hecho))
+        leidos = list(
+            importacion._renglones(hoja.leer(abierto, obligatorias=importacion.OBLIGATORIAS), hecho)
+        )
     assert hecho.rechazados == []
     assert [r.documento["texto"] for r in leidos] == [t.strip() for t in textos]
 
@@ -132,7 +134,7 @@ def test_columnas_en_otro_orden_y_las_que_sobran(bd: str, fichero: Callable[...,
     [
         (b"", "faltan columnas: proveedor_id, fecha, texto"),
         (b"proveedor_id,fecha\nP1,2026-03-09\n", "faltan columnas: texto"),
-        (b"proveedor_id\tfecha\ttexto\nP1\t2026-03-09\tHola\n", "faltan columnas"),
+        (b"proveedor_id|fecha|texto\nP1|2026-03-09|Hola\n", "faltan columnas"),
         (b"proveedor_id,fecha,texto,texto\nP1,2026-03-09,a,b\n", "columnas repetidas: texto"),
         (b"PK\x03\x04\x14\x00\x81\x00", "no es texto"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "faltan columnas"),
@@ -203,11 +205,11 @@ def test_un_campo_sin_fin_se_dice_y_no_agota_la_memoria(bd: str, tmp_path: Path)
     ruta = tmp_path / "avisos.csv"
     with ruta.open("w") as f:
         f.write("proveedor_id,fecha,texto\n")
-        f.write("x" * (2 * importacion.LARGO_MAXIMO_LEIDO + 10))
+        f.write("x" * (2 * hoja.LARGO_MAXIMO_LEIDO + 10))
     codigo, _, dicho = importar(ruta)
     assert codigo == 2
     assert "millones de caracteres" in dicho
-    assert csv.field_size_limit() < importacion.LARGO_MAXIMO_LEIDO
+    assert csv.field_size_limit() < hoja.LARGO_MAXIMO_LEIDO
 
 
 # -- again, and over what is there ------------------------------------------------------------------------
@@ -292,9 +294,7 @@ def test_por_lotes_y_con_plazo_se_puede_seguir_despues(
     filas = [["P1", f"A{n}", "2026-03-09", f"Aviso {n}"] for n in range(7)]
     ruta = fichero(filas)
     paradas = iter([False, True])
-    from compras.almacen import almacen
-
-    hecho = importacion.importar(ruta, almacen=almacen(), por_lote=3, parar=lambda: next(paradas))
+    hecho = importacion.importar(ruta, por_lote=3, parar=lambda: next(paradas))
     assert (hecho.creados, hecho.siguiente_linea, cuantos()) == (3, 5, 3)
     codigo, datos, _ = importar(ruta, "--batch-size=3")
     assert (codigo, datos["creados"], datos["sin_cambios"], cuantos()) == (0, 4, 3, 7)

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from compras import lectura
-from compras.lectura import Filtros
+from compras import lectura, listado
+from compras.listado import Filtros
 from memoria.politica import documento_preferencia, espacio
 
 
@@ -29,7 +29,7 @@ def sembrar(almacen_compras: Any) -> Callable[..., None]:
 def todas(filtros: Filtros) -> list[list[str]]:
     paginas, marca = [], None
     while True:
-        pagina = lectura.pagina(filtros, despues=marca)
+        pagina = listado.pagina(filtros, despues=marca)
         paginas.append([a.clave for a in pagina.avisos])
         if (marca := pagina.siguiente) is None:
             return paginas
@@ -52,9 +52,9 @@ def test_paginas_de_la_mas_nueva_a_la_mas_vieja_sin_perder_ni_repetir(sembrar: C
 
 
 def test_una_pagina_justa_no_promete_otra(sembrar: Callable[..., None]) -> None:
-    for n in range(lectura.AVISOS_POR_PAGINA):
+    for n in range(listado.AVISOS_POR_PAGINA):
         sembrar("P1", f"A{n:03}", "2026-03-01")
-    assert lectura.pagina(Filtros()).siguiente is None
+    assert listado.pagina(Filtros()).siguiente is None
 
 
 def test_filtros_por_proveedor_estado_e_importancia(
@@ -100,8 +100,8 @@ def test_las_preferencias_de_los_clientes_no_son_avisos(sembrar: Callable[..., N
     ],
 )
 def test_una_marca_ajena_se_niega(marca: str) -> None:
-    with pytest.raises(lectura.MarcaNoValida):
-        lectura.leer_marca(marca)
+    with pytest.raises(listado.MarcaNoValida):
+        listado.leer_marca(marca)
 
 
 def test_recuentos_del_panel_y_de_proveedores(
