@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from privacidad import destinos
 from privacidad.estados import EJECUTABLES, Estado
 from privacidad.models import Solicitud
 
@@ -44,8 +45,9 @@ class Avance:
 
 
 def filas(solicitud: Solicitud) -> int:
-    """How many rows the review found, all destinations together."""
-    return sum(n for recuento in solicitud.vista_previa.values() for n in recuento.values())
+    """How many rows the review found in PostgreSQL: other systems are not waited for from a page."""
+    externos = {d.nombre for d in destinos.DESTINOS if d.externo}
+    return sum(sum(r.values()) for nombre, r in solicitud.vista_previa.items() if nombre not in externos)
 
 
 def es_grande(solicitud: Solicitud) -> bool:
@@ -69,9 +71,9 @@ def leer(solicitud: Solicitud) -> Avance | None:
     with connection.cursor() as cursor:
         cursor.execute(_EN_MARCHA, [_nombre(solicitud, "")])
         fila = cursor.fetchone()
-    if fila is None:
-        return None
-    return Avance(Etapa(fila[0].rpartition(" ")[2]), fila[1])
+    etapa = fila[0].rpartition(" ")[2] if fila else ""
+    # Any session may call itself so: what is no stage of ours is nothing.
+    return Avance(Etapa(etapa), fila[1]) if etapa in Etapa.values else None
 
 
 def _nombre(solicitud: Solicitud, etapa: str) -> str:

@@ -31,6 +31,8 @@ class Sujeto:
     hilos: tuple[str, ...] = field(repr=False)
     #: Rows held back, by destination: they are counted and not erased.
     excluidos: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    #: What a destination took long to find out about them, by its name, so as not to look for it again.
+    hallado: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def capturar(

@@ -70,7 +70,10 @@ class Menciones(Destino):
         direcciones = dict.fromkeys(con_direccion)
         for limpia in _ya_no_mencionan(sujeto):
             direcciones.pop(limpia, None)
-        return [*direcciones, *_reencontradas(olvidadas)]
+        # Looking for them reads the whole store. A row that has gone since is counted as gone all the same.
+        if self.nombre not in sujeto.hallado:
+            sujeto.hallado[self.nombre] = list(_reencontradas(olvidadas))
+        return [*direcciones, *sujeto.hallado[self.nombre]]
 
 
 def _ya_no_mencionan(sujeto: Sujeto) -> Iterable[Direccion]:

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.db import transaction
 
+from memoria.agentes import ContextoCliente, configuracion
 from memoria.almacen import dimensiones
 from memoria.busqueda import buscar_avisos
 from memoria.comandos import Plazo
@@ -321,3 +322,20 @@ def test_una_limitacion_deshecha_no_deja_marca(
         transaction.set_rollback(True)
     assert leido(almacen) == {"pref-idioma"}
     assert not Documento.objects.filter(limitado=True).exists()
+
+
+def test_la_pagina_dice_que_las_conversaciones_no_se_limitan(
+    navegar: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    restringir: Callable[..., Restriccion],
+    hilos: Any,
+) -> None:
+    """And it is so: the agent goes on with a thread of a restricted card."""
+    preferencia("C1")
+    conversacion("C1", "h1", texto="lo discutido")
+    restringir()
+    hilo = hilos.get_tuple(configuracion(ContextoCliente(cliente_id="C1", tienda="T1"), "h1"))
+    assert hilo.checkpoint["channel_values"]["messages"] == ["lo discutido"]
+    pagina = navegar("dpo").get("/privacidad/derechos/clientes/C1/").content.decode()
+    assert "Las conversaciones no se pueden limitar" in pagina

@@ -282,12 +282,18 @@ def test_una_fila_restaurada_se_encuentra_por_su_resumen(
     decidir(solicitud, "a", "borrar", dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
-    sujeto, menciones = Sujeto.capturar("clientes", SUJETO), destino("menciones")
+    menciones = destino("menciones")
+
+    def ahora() -> Sujeto:  # each operation captures anew
+        return Sujeto.capturar("clientes", SUJETO)
+
     aviso("a", "Otro aviso, con la misma clave y sin nadie")
-    assert menciones.contar(sujeto)["documentos"] == 0  # what was said afterwards stays
+    assert menciones.contar(ahora())["documentos"] == 0  # what was said afterwards stays
     propietario.execute("UPDATE langgraph.store SET created_at = %s", [antes])
+    sujeto = ahora()
     assert menciones.contar(sujeto)["documentos"] == 1
     assert menciones.suprimir(sujeto)["documentos"] == 1
+    assert menciones.verificar(sujeto)["documentos"] == 0
 
 
 def test_quien_se_borra_no_queda_en_las_menciones_de_otra_solicitud(
