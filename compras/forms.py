@@ -159,7 +159,8 @@ class FormularioNuevo(FormularioAviso):
         label=gettext_lazy("Proveedor"), help_text=gettext_lazy("Escriba parte del nombre o del código.")
     )
     clave = forms.CharField(widget=forms.HiddenInput)
-    field_order = ["proveedor"]
+    #: What is always filled in comes first: from the subject, Enter saves.
+    field_order = ("proveedor", "texto", "importancia", "asunto")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -21,6 +21,13 @@ def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
     """Notices written this week (from Monday) and notices about to expire, for those who may see them."""
     if not request.user.has_perm(servicios.VER):
         return
+    if request.user.has_perm(servicios.ESCRIBIR):
+        # First, so that from the log-in it is a few keys away.
+        yield Tarjeta(
+            titulo=_("Escribir un aviso"),
+            frase=_("Lo que conviene saber antes de pedir a un proveedor."),
+            url=reverse("compras:aviso_nuevo"),
+        )
     hoy = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     escritos = lectura.escritos_desde(hoy - timedelta(days=hoy.weekday()))
     yield Tarjeta(
