@@ -10,3 +10,4 @@ class PrivacidadConfig(AppConfig):
     panel = "privacidad.tarjetas.tarjetas"
     figuras = "privacidad.figuras.supresiones"
     barrido = "privacidad.retencion.barrer"
+    reclama = "privacidad.reclamos.reclama"

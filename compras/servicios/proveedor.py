@@ -73,7 +73,7 @@ def cambiar_proveedor(*, proveedor: Proveedor, nombre: str, activo: bool, por: U
 
 
 def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
-    """Move the notices of ``origen``, withdrawn ones too, to ``destino``; its code stays inactive and says so.
+    """Move the notices of ``origen``, withdrawn ones too, to ``destino``. Its code is left inactive.
 
     A notice keeps what it says, who wrote it and when, when it expires, its vector, and its key unless
     ``destino`` has one with that key: then both stay, the moved one as :func:`clave_tras_fusion` says. One
