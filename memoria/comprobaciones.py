@@ -451,14 +451,15 @@ def _depuracion(c: _Contexto) -> Hallazgo:
 
 
 def _secretos(c: _Contexto) -> Hallazgo:
-    cortos = [v for v in ("SECRET_KEY", "CLAVE_REGISTRO") if len(getattr(settings, v)) < LARGO_MINIMO_SECRETO]
+    secretos = ("SECRET_KEY", "CLAVE_REGISTRO", "CLAVE_SELLO")
+    cortos = [v for v in secretos if len(getattr(settings, v)) < LARGO_MINIMO_SECRETO]
     return Hallazgo(
         not cortos,
         _("Secretos con menos de %(largo)s caracteres: %(cortos)s.")
         % {"largo": LARGO_MINIMO_SECRETO, "cortos": ", ".join(cortos) or "0"},
         _(
-            "Genere uno más largo. CLAVE_REGISTRO no se cambia una vez en uso: lo ya registrado dejaría de "
-            "reconocerse."
+            "Genere uno más largo. CLAVE_REGISTRO y CLAVE_SELLO no se cambian una vez en uso: lo ya "
+            "registrado dejaría de reconocerse, y lo sellado de poder abrirse."
         ),
     )
 

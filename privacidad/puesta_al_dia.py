@@ -16,16 +16,13 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from privacidad import estados
+from privacidad import estados, evidencias
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Exclusion, Gestion, Paso, Solicitud
 from privacidad.olvido import olvidar_direcciones
 from privacidad.servicios.paso import guardar
 
 logger = logging.getLogger(__name__)
-
-#: What stands in the evidence where the register does not say it.
-SEGUN_EL_REGISTRO = "según el registro"
 
 
 def cerrar(*, desde: int) -> list[dict[str, Any]]:
@@ -180,18 +177,12 @@ def _rehacer_evidencia(actual: Solicitud, asiento: Asiento) -> None:
         solicitud=actual,
         resultado=datos["resultado"],
         destinos={
-            destino: {
-                "antes": antes,
-                "borrados": {que: n - datos["despues"][destino].get(que, 0) for que, n in antes.items()},
-                "despues": datos["despues"][destino],
-                "sql": [],
-                "parametros": {},
-            }
-            for destino, antes in datos["antes"].items()
+            destino: {**cuentas, "sql": [], "parametros": {}}
+            for destino, cuentas in evidencias.recuentos(datos).items()
         },
         vectores_huerfanos=0,
-        rol=SEGUN_EL_REGISTRO,
-        sesion=SEGUN_EL_REGISTRO,
+        rol=evidencias.SEGUN_EL_REGISTRO,
+        sesion=evidencias.SEGUN_EL_REGISTRO,
         momento=parse_datetime(datos["momento"]) or asiento.momento,
         posicion_wal=datos["posicion_wal"],
     )

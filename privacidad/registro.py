@@ -50,7 +50,7 @@ def anotar(
         ultimo = Asiento.objects.order_by("-numero").first()
         entrada = Entrada(
             numero=ultimo.numero + 1 if ultimo else 1,
-            momento=_en_iso(timezone.now()),
+            momento=en_iso(timezone.now()),
             tipo=tipo,
             referencia=referencia,
             resumen=resumen,
@@ -178,7 +178,7 @@ class Entrada:
         textos = (entrada.momento, entrada.tipo, entrada.referencia, entrada.resumen, entrada.anterior)
         if not igual or type(entrada.numero) is not int or not all(isinstance(t, str) for t in textos):
             raise ValueError(NO_ES_UNA_LINEA)
-        if entrada.momento != _en_iso_desde(str(entrada.momento)):
+        if entrada.momento != en_iso_desde(str(entrada.momento)):
             raise ValueError(NO_ES_UNA_LINEA)
         return entrada
 
@@ -226,7 +226,7 @@ def entradas(*, hasta: int | None = None) -> Iterator[Entrada]:
     while filas := _pagina(ultima, hasta):
         for numero, momento, tipo, referencia, resumen, datos, anterior, huella in filas:
             try:
-                cuando, que = _en_iso_desde(momento), json.loads(datos)
+                cuando, que = en_iso_desde(momento), json.loads(datos)
             except (ValueError, RecursionError):
                 cuando, que = None, None
             yield Entrada(numero, cuando, tipo, referencia, resumen, que, anterior, huella)
@@ -256,15 +256,17 @@ def canonico(valor: Any) -> str:
     return json.dumps(valor, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _en_iso(momento: datetime) -> str:
+def en_iso(momento: datetime) -> str:
+    """A moment as it is hashed: ISO 8601, in UTC, to the microsecond."""
     return momento.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _en_iso_desde(texto: str) -> str:
+def en_iso_desde(texto: str) -> str:
+    """The same, from any ISO 8601 text. Raises ``ValueError`` when it is no moment with its zone."""
     momento = datetime.fromisoformat(texto)
     if momento.tzinfo is None:
         raise ValueError
-    return _en_iso(momento)
+    return en_iso(momento)
 
 
 def _sin_decimales(numero: str) -> NoReturn:

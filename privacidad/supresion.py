@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from privacidad import avance, copias, gestiones, menciones, registro, retenidos, vallas
+from privacidad import avance, copias, evidencias, gestiones, menciones, registro, retenidos, vallas
 from privacidad.avance import Etapa
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
 from privacidad.errores import RecuentoDistinto, RevisionVacia
 from privacidad.estados import Estado
-from privacidad.models import Evidencia, Solicitud
+from privacidad.models import Evidencia, Mencion, Solicitud
 from privacidad.servicios.paso import bloquear, copiar, pasar
 
 
@@ -141,6 +141,7 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
             "posicion_wal": testigo.posicion_wal,
             "antes": antes,
             "despues": despues,
+            evidencias.HUELLA: evidencias.huella(evidencia),
         },
     )
     return evidencia
@@ -148,10 +149,26 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
 
 def _siguiente(solicitud: Solicitud) -> Estado:
     """Where a run leaves the request: nothing may be left to erase for it to be complete."""
-    quedan = solicitud.exclusiones.activas().exists() or any(
-        not g.terminada for g in solicitud.gestiones.all()
+    quedan = (
+        solicitud.exclusiones.activas().exists()
+        or any(not g.terminada for g in solicitud.gestiones.all())
+        or _quedan_menciones(solicitud)
     )
     return Estado.PARCIAL if quedan else Estado.COMPLETADA
+
+
+#: The destinations of what is decided mention by mention.
+_DE_OTROS = ("menciones", "documentos")
+
+
+def _quedan_menciones(solicitud: Solicitud) -> bool:
+    """Whether some mention waits for its decision, or for the run: found after one, it is so."""
+    if solicitud.menciones.filter(decision=Mencion.Decision.PENDIENTE).exists():
+        return True
+    if not solicitud.menciones.filter(decision=Mencion.Decision.BORRAR).exists():
+        return False
+    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id)
+    return _hay({d.nombre: d.contar(sujeto) for d in _internos() if d.nombre in _DE_OTROS})
 
 
 def _internos() -> tuple[Destino, ...]:

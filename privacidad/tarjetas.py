@@ -63,7 +63,15 @@ def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
 
 def _registro_roto() -> Iterable[Tarjeta]:
     ultima = registro.ultima_verificacion()
-    if ultima and ultima.codigo != Salida.HECHO:
+    if ultima and ultima.codigo != Salida.HECHO and ultima.recuento["primera_rota"] is None:
+        yield Tarjeta(
+            titulo=_("Hay una evidencia cambiada"),
+            frase=_("La evidencia de %(referencias)s no es la que se escribió: no coincide con el registro.")
+            % {"referencias": ", ".join(ultima.recuento.get("evidencias_alteradas", ()))},
+            url=reverse("privacidad:registro"),
+            tono="mal",
+        )
+    elif ultima and ultima.codigo != Salida.HECHO:
         yield Tarjeta(
             titulo=_("El registro está roto"),
             frase=_(

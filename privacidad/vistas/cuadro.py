@@ -130,6 +130,7 @@ def _ultima_verificacion() -> dict[str, Any]:
         "bien": ultima.codigo == Salida.HECHO,
         "roto": ultima.codigo == Salida.INTEGRIDAD,
         "primera_rota": ultima.recuento.get("primera_rota"),
+        "alteradas": ultima.recuento.get("evidencias_alteradas"),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,11 +67,15 @@ def asientos(request: HttpRequest) -> HttpResponse:
 
 
 class ComoFue(NamedTuple):
-    """The last verification, in words: ``tono`` repeats with an icon and a colour what ``frase`` says."""
+    """The last verification, in words: ``tono`` repeats with an icon and a colour what ``frase`` says.
+
+    ``alteradas`` are the requests whose evidence is not the one in the register, when the register is whole.
+    """
 
     frase: str
     tono: str
     cuando: Any
+    alteradas: Sequence[str] = ()
 
 
 def como_fue() -> ComoFue:
@@ -79,8 +84,12 @@ def como_fue() -> ComoFue:
     if ejecucion is None:
         return ComoFue(_("Todavía no se ha verificado"), "aviso", None)
     if ejecucion.codigo != Salida.HECHO:
-        rota = ejecucion.recuento["primera_rota"]
-        return ComoFue(_("Roto en el asiento %(numero)s") % {"numero": rota}, "mal", ejecucion.inicio)
+        rota, alteradas = ejecucion.recuento["primera_rota"], ejecucion.recuento.get("evidencias_alteradas")
+        if rota is None and alteradas:
+            frase = _("Evidencia cambiada: %(referencias)s") % {"referencias": ", ".join(alteradas)}
+        else:
+            frase = _("Roto en el asiento %(numero)s") % {"numero": rota}
+        return ComoFue(frase, "mal", ejecucion.inicio, alteradas or [] if rota is None else [])
     return ComoFue(
         _("Entero: asientos comprobados, %(n)s") % {"n": ejecucion.recuento["entradas"]},
         "bien",

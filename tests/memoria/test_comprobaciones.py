@@ -268,7 +268,7 @@ class TestConfiguracion:
         settings.DEBUG = True
         assert rojas() == {"depuracion"}
 
-    @pytest.mark.parametrize("variable", ["SECRET_KEY", "CLAVE_REGISTRO"])
+    @pytest.mark.parametrize("variable", ["SECRET_KEY", "CLAVE_REGISTRO", "CLAVE_SELLO"])
     def test_a_short_secret(self, bd: str, settings: Any, variable: str) -> None:
         setattr(settings, variable, "corta-y-secreta")
         malas = [c for c in comprobar() if not c.ok]

@@ -71,7 +71,7 @@ def como_superusuario(propietario: psycopg.Connection) -> Callable[..., None]:
 
 def test_un_registro_vacio_esta_entero(bd: str) -> None:
     assert ordenar("verificar_registro") == (
-        {"entradas": 0, "ok": True, "primera_rota": None},
+        {"entradas": 0, "ok": True, "primera_rota": None, "evidencias_alteradas": []},
         "El registro está entero. Asientos comprobados: 0.\n",
         0,
     )
@@ -208,7 +208,7 @@ valores = st.recursive(
     max_leaves=6,
 )
 momentos = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)).map(  # noqa: DTZ001 - the strategy adds the zone
-    registro._en_iso
+    registro.en_iso
 )
 campos = st.fixed_dictionaries(
     {

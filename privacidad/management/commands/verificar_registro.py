@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
-from privacidad import exportacion, registro
+from privacidad import evidencias, exportacion, registro
 
 
 class Command(ComandoMemoria):
-    help = gettext_lazy("Comprueba, asiento por asiento, que nadie ha tocado el registro.")  # type: ignore[assignment]  # read when shown
+    help = gettext_lazy("Comprueba, asiento por asiento, que nadie ha tocado el registro ni las evidencias.")  # type: ignore[assignment]  # read when shown
 
     def opciones(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -29,12 +29,25 @@ class Command(ComandoMemoria):
         rota = verificacion.primera_rota
         if opciones["contra"] and rota is None:
             rota = self._contra(opciones["contra"], verificacion.entradas)
-        datos = {"entradas": verificacion.entradas, "ok": rota is None, "primera_rota": rota}
+        alteradas = evidencias.alteradas()
+        datos = {
+            "entradas": verificacion.entradas,
+            "ok": rota is None and not alteradas,
+            "primera_rota": rota,
+            "evidencias_alteradas": alteradas,
+        }
         if rota is not None:
             frase = _("El registro está roto: el asiento %(numero)s falta o no es el que se escribió.") % {
                 "numero": rota
             }
             return Resultado(datos, frase, Salida.INTEGRIDAD, recuento=datos)
+        if alteradas:
+            frase = _(
+                "La evidencia de %(referencias)s no es la que se escribió: no coincide con el registro."
+            )
+            return Resultado(
+                datos, frase % {"referencias": ", ".join(alteradas)}, Salida.INTEGRIDAD, recuento=datos
+            )
         return Resultado(
             datos,
             _("El registro está entero. Asientos comprobados: %(n)s.") % {"n": verificacion.entradas},
