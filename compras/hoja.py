@@ -48,7 +48,11 @@ class Fila(NamedTuple):
 def abrir(origen: Path | BinaryIO) -> Iterator[TextIO]:
     """The text of a file, or of what was uploaded. Raises :class:`FicheroNoValido`."""
     if not isinstance(origen, Path):
-        yield io.TextIOWrapper(origen, encoding=_codificacion(origen), newline="")
+        envuelto = io.TextIOWrapper(origen, encoding=_codificacion(origen), newline="")
+        try:
+            yield envuelto
+        finally:
+            envuelto.detach()  # or it would close what is not ours
         return
     try:
         with origen.open("rb") as binario:

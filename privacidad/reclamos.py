@@ -23,6 +23,6 @@ def reclama(espacio: str, sujeto_id: str) -> str | None:
     if not Solicitud.objects.abiertas().filter(suya | de_paso).exists():
         return None
     return _(
-        "Privacidad está atendiendo una petición que afecta a los avisos de este proveedor. Hasta que termine "
-        "no se pueden mover ni reponer."
+        "Privacidad está atendiendo una petición que afecta a los avisos de este proveedor. Hasta que "
+        "termine no se pueden mover ni reponer."
     )

@@ -349,7 +349,7 @@ def test_si_se_corta_a_la_mitad_no_ha_pasado_nada(
         """
     )
     try:
-        with pytest.raises(Exception, match="terminating connection|closed"):
+        with pytest.raises(Exception, match=r"terminating connection|closed"):
             fusionar()
     finally:
         propietario.execute("DROP TRIGGER cortar ON public.compras_proveedor; DROP FUNCTION public.cortar()")

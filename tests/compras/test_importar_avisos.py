@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -298,6 +299,63 @@ def test_por_lotes_y_con_plazo_se_puede_seguir_despues(
     assert (hecho.creados, hecho.siguiente_linea, cuantos()) == (3, 5, 3)
     codigo, datos, _ = importar(ruta, "--batch-size=3")
     assert (codigo, datos["creados"], datos["sin_cambios"], cuantos()) == (0, 4, 3, 7)
+
+
+def test_todo_o_nada(bd: str, fichero: Callable[..., Path], cuantos: Callable[[], int]) -> None:
+    buenas = [["P1", f"A{n}", "2026-03-09", f"Aviso {n}"] for n in range(7)]
+    codigo, datos, dicho = importar(
+        fichero([*buenas, ["P2", "A8", "mala", "x"]]), "--all-or-nothing", "--batch-size=3"
+    )
+    assert (codigo, datos["creados"], datos["anulada"], cuantos()) == (3, 0, True, 0)
+    assert [r["linea"] for r in datos["rechazados"]] == [9]
+    assert "No se ha escrito nada" in dicho
+    assert Proveedor.objects.count() == 0
+    codigo, datos, _ = importar(fichero(buenas), "--all-or-nothing", "--batch-size=3")
+    assert (codigo, datos["creados"], datos["anulada"], cuantos()) == (0, 7, False, 7)
+
+
+def test_todo_o_nada_deshace_lo_que_se_estropea_a_mitad(
+    bd: str, fichero: Callable[..., Path], cuantos: Callable[[], int], propietario: psycopg.Connection
+) -> None:
+    """What only the database can refuse is found when there are two batches written: none is left."""
+    filas = [["P1", f"A{n}", "2026-03-09", f"Aviso {n}"] for n in range(7)]
+    propietario.execute(
+        """
+        CREATE FUNCTION public.negar() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'MV001'; END $$;
+        CREATE TRIGGER negar BEFORE INSERT ON langgraph.store FOR EACH ROW WHEN (NEW.key = 'A5')
+            EXECUTE FUNCTION public.negar();
+        """
+    )
+    try:
+        codigo, datos, _ = importar(fichero(filas), "--all-or-nothing", "--batch-size=2")
+        assert (codigo, datos["creados"], datos["anulada"], cuantos()) == (3, 0, True, 0)
+        assert Proveedor.objects.count() == 0
+        codigo, datos, _ = importar(fichero(filas), "--batch-size=2")
+        assert (codigo, datos["creados"], cuantos()) == (3, 6, 6)
+        assert [r["linea"] for r in datos["rechazados"]] == [7]
+    finally:
+        propietario.execute("DROP TRIGGER negar ON langgraph.store; DROP FUNCTION public.negar()")
+
+
+def test_dice_por_donde_va(bd: str, fichero: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from compras.management.commands import importar_avisos
+
+    monkeypatch.setattr(importar_avisos, "LINEAS_ENTRE_PARTES", 3)
+    filas = [["P1", f"A{n}", "2026-03-09", "Aviso"] for n in range(7)]
+    _, _, dicho = importar(fichero(filas), "--batch-size=2")
+    assert re.findall(r"Leída la línea (\d+)", dicho) == ["3", "7"]
+
+
+def test_los_datos_de_una_persona_se_senalan(bd: str, fichero: Callable[..., Path]) -> None:
+    filas = [
+        ["P1", "A1", "2026-03-09", "Llamar al 612 345 678"],
+        ["P1", "A2", "2026-03-09", "EAN 8412345678905"],
+    ]
+    codigo, datos, dicho = importar(fichero(filas))
+    assert (codigo, datos["creados"]) == (0, 2)
+    assert [a["linea"] for a in datos["avisados"]] == [2]
+    assert "612" not in json.dumps(datos) + dicho
 
 
 def test_dos_importaciones_a_la_vez_la_segunda_se_va(
