@@ -52,7 +52,7 @@ def texto_del_pdf(pdf: bytes) -> str:
             trozos.append(flujo)
     crudo = b"\n".join(trozos)
     cadenas = re.findall(rb"\(((?:\\.|[^\\)])*)\)", crudo)
-    return " ".join(re.sub(rb"\\(.)", rb"\1", c).decode("windows-1252") for c in cadenas)
+    return " ".join(re.sub(rb"\\(.)", rb"\1", c).decode("windows-1252", "replace") for c in cadenas)
 
 
 @pytest.fixture
@@ -133,11 +133,13 @@ def test_lo_bloqueado_tambien_y_abrirlo_se_registra(
     preferencia: Callable[..., None],
     hasta: Callable[..., Any],
     dpo: Any,
+    otro_dpo: Any,
 ) -> None:
     preferencia("C1", valor="occitano")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     manana = plazos.hoy() + timedelta(days=1)
     servicios.decidir_copia(solicitud=solicitud, hasta=manana, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     expediente = producir()
     (bloqueado,) = contenido(expediente, dpo)["datos_bloqueados"]
