@@ -85,6 +85,8 @@ class FormularioAviso(ConIdentificadores, forms.Form):
     """What a notice says; ``contenido`` is ready for the services."""
 
     campos_senalados = ("texto", "asunto")
+    #: What is always filled in comes first: from the subject, Enter saves.
+    field_order = ("proveedor", "texto", "importancia", "asunto")
 
     texto = forms.CharField(
         label=gettext_lazy("Texto"),
@@ -143,8 +145,10 @@ class FormularioAviso(ConIdentificadores, forms.Form):
         if self.senalados:
             primero = self.MOTIVO
         else:
-            vacios = (c for c in self.fields if not self[c].is_hidden and not self[c].value())
-            primero = next((c for c in self.fields if c in self.errors), None) or next(vacios, "texto")
+            por_hacer = [c for c in self.fields if c in self.errors] or [
+                c for c, campo in self.fields.items() if campo.required and not self[c].value()
+            ]
+            primero = next((c for c in por_hacer if not self[c].is_hidden), "texto")
         self.fields[primero].widget.attrs["autofocus"] = True
         return self
 
@@ -159,8 +163,6 @@ class FormularioNuevo(FormularioAviso):
         label=gettext_lazy("Proveedor"), help_text=gettext_lazy("Escriba parte del nombre o del código.")
     )
     clave = forms.CharField(widget=forms.HiddenInput)
-    #: What is always filled in comes first: from the subject, Enter saves.
-    field_order = ("proveedor", "texto", "importancia", "asunto")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

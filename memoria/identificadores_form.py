@@ -109,6 +109,11 @@ class ConIdentificadores(forms.Form):
             )
         return datos
 
+    @property
+    def campos_a_la_vista(self) -> list[forms.BoundField]:
+        """For a page that draws its fields one by one: all of them but the reason."""
+        return [campo for campo in self.visible_fields() if campo.name != self.MOTIVO]
+
     def get_context(self) -> dict[str, Any]:
         """What ``as_div`` draws: not the reason, whose place is beside what was found."""
         contexto = super().get_context()

@@ -65,7 +65,7 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
         "compras/aviso_nuevo.html",
         {
             "title": _("Escribir un aviso"),
-            "formulario": formulario.con_foco(),
+            "formulario": formulario if iguales else formulario.con_foco(),
             "sugeridos": sugerir(""),
             "iguales": iguales,
             "enviado": request.method == "POST",
@@ -134,7 +134,7 @@ def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
 def _pedido(request: Peticion) -> Proveedor | None:
     """The supplier whose page the person came from."""
     codigo = request.GET.get("proveedor", "").replace("\x00", "")
-    return Proveedor.objects.activos().filter(codigo=codigo).first()
+    return Proveedor.objects.activos().filter(codigo=codigo).first() if codigo else None
 
 
 def _iguales_sin_ver(request: Peticion, formulario: FormularioNuevo) -> list[Aviso]:
