@@ -17,11 +17,17 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import arnes, b01_ficha, b02_preferencia, b03_aviso, b04_supresion, calidad
+from benchmarks import arnes, b01_ficha, b02_preferencia, b03_aviso, b04_supresion, b07_buscar, calidad
 from benchmarks.banco import PEQUENOS, Tamanos, abrir_banco
 from memoria.embeddings import crear_embeddings
 
-FILAS: tuple[arnes.Fila, ...] = (b01_ficha, b02_preferencia, b03_aviso, b04_supresion)
+FILAS: tuple[arnes.Fila, ...] = (
+    b01_ficha,
+    b07_buscar,  # before those that need all the notices: it is measured at three sizes
+    b02_preferencia,
+    b03_aviso,
+    b04_supresion,
+)
 CALIDAD = "calidad"
 
 

@@ -39,6 +39,8 @@ from memoria.almacen import AlmacenMemoria, abrir_almacen
 from memoria.embeddings import ModeloEmbeddings
 from memoria.politica import Escritor
 
+#: The supplier with more notices than any.
+GRANDE = "GRANDE"
 TIPOS = ("recogida", "contacto", "idioma")
 CAMPO = "texto"
 
@@ -50,11 +52,12 @@ class Tamanos:
     clientes: int = 300_000
     proveedores: int = 2_000
     avisos: int = 50
+    avisos_del_grande: int = 5_000
     hilos: int = 20_000
     operaciones: int = 200
 
 
-PEQUENOS = Tamanos(clientes=200, proveedores=20, avisos=5, hilos=40, operaciones=5)
+PEQUENOS = Tamanos(clientes=200, proveedores=20, avisos=5, avisos_del_grande=50, hilos=40, operaciones=5)
 
 
 class Banco:
@@ -68,7 +71,7 @@ class Banco:
         self.tamanos = tamanos
         self.azar = random.Random(7)  # noqa: S311 - the same sample in every run, not a secret
         self._clientes = 0
-        self._avisos = False
+        self._proveedores = 0
 
     @contextmanager
     def agentes(self) -> Iterator[AlmacenMemoria]:
@@ -116,7 +119,8 @@ class Banco:
         return [f"C{n}" for n in self.azar.sample(range(1, self._clientes + 1), cuantos)]
 
     def proveedores_al_azar(self, cuantos: int) -> list[str]:
-        return [f"S{self.azar.randint(1, self.tamanos.proveedores)}" for _ in range(cuantos)]
+        """Ids of suppliers on both sides."""
+        return [f"S{self.azar.randint(1, self._proveedores)}" for _ in range(cuantos)]
 
     def envejecer(self, clientes: list[str]) -> None:
         """As if nobody had read these customers' cards for two days, on both sides."""
@@ -158,54 +162,61 @@ class Banco:
             self._clientes = cuantos
             self.asentar("store")
 
-    def cargar_avisos(self) -> None:
-        """Notices with their vectors on both sides; the HNSW index of the peer is built after its rows."""
-        if self._avisos:
+    def cargar_avisos(self, cuantos: int | None = None) -> None:
+        """Up to so many suppliers with their notices and vectors on both sides, and :data:`GRANDE` with many.
+
+        The HNSW index of the peer is built after its rows.
+        """
+        cuantos = cuantos or self.tamanos.proveedores
+        if cuantos <= self._proveedores:
             return
-        total = self.tamanos.proveedores * self.tamanos.avisos
-        with _cronometro(f"{total:,} avisos"):
-            self._copiar_avisos(total)
+        ids = [f"S{n}" for n in range(self._proveedores + 1, cuantos + 1) for _ in range(self.tamanos.avisos)]
+        if not self._proveedores:
+            ids += [GRANDE] * self.tamanos.avisos_del_grande
+        with _cronometro(f"{len(ids):,} avisos más"):
+            self._copiar_avisos(ids, semilla=self._proveedores + 7)
         with _cronometro("avisos del par"):
             indice = self._una("SELECT pg_get_indexdef('stock.store_vectors_embedding_idx'::regclass)")
             self.propietario.execute("DROP INDEX stock.store_vectors_embedding_idx")
             for tabla, columnas in (("store", _COLUMNAS), ("store_vectors", _COLUMNAS_VECTORES)):
                 self.propietario.execute(
                     f"INSERT INTO stock.{tabla} ({columnas}) SELECT {columnas} FROM langgraph.{tabla}"
-                    " WHERE starts_with(prefix, 'proveedores.')"
+                    " WHERE starts_with(prefix, 'proveedores.') ON CONFLICT DO NOTHING"
                 )
         with _cronometro("índice HNSW del par"):
             self.propietario.execute("SET maintenance_work_mem = '1GB'")
             self.propietario.execute(indice)
             self.propietario.execute("RESET maintenance_work_mem")
         with _cronometro("VACUUM"):
-            self._avisos = True
+            self._proveedores = cuantos
             self.asentar("store", "store_vectors")
 
-    def _copiar_avisos(self, total: int) -> None:
-        """Texts are pairs of the hand-written notices; vectors, mixtures of theirs with some noise.
+    def _copiar_avisos(self, proveedores: list[str], *, semilla: int) -> None:
+        """One notice for each of ``proveedores``.
 
-        So they lie as real ones do, in clusters: an HNSW index takes points spread at random worse.
+        Texts are pairs of the hand-written notices; vectors, mixtures of theirs with some noise. So they lie
+        as real ones do, in clusters: an HNSW index takes points spread at random worse.
         """
         textos = [aviso.texto for aviso in leer_avisos()]
         bases = np.array(self.modelo.embed_documents(textos), dtype=np.float32)
-        generador = np.random.default_rng(7)
-        pares = generador.integers(len(textos), size=(total, 2))
+        generador = np.random.default_rng(semilla)
+        pares = generador.integers(len(textos), size=(len(proveedores), 2))
         vida = politica.ESPACIOS["proveedores"].vida_minutos
         caduca = self._una(f"SELECT now() + interval '{vida} minutes'")
         register_vector(self.propietario)
-        prefijos = [f"proveedores.S{n // self.tamanos.avisos + 1}" for n in range(total)]
+        prefijos = [politica.prefijo("proveedores", proveedor) for proveedor in proveedores]
         with self.propietario.cursor() as cursor:
             with cursor.copy(_COPIAR_AVISOS) as copia:
                 copia.set_types(["text", "text", "jsonb", "timestamptz", "int4"])
                 for n, (a, b) in enumerate(pares):
                     documento = {"texto": f"{textos[a]} {textos[b]}", "fecha": "2026-11-29"}
-                    copia.write_row((prefijos[n], f"A{n}", Jsonb(documento), caduca, vida))
+                    copia.write_row((prefijos[n], f"A{semilla}-{n}", Jsonb(documento), caduca, vida))
             with cursor.copy(_COPIAR_VECTORES) as copia:
                 copia.set_types(["text", "text", "text", "vector"])
                 for n, (a, b) in enumerate(pares):
                     vector = bases[a] + bases[b] + generador.normal(0, 0.02, bases.shape[1])
                     vector /= np.linalg.norm(vector)
-                    copia.write_row((prefijos[n], f"A{n}", CAMPO, vector.astype(np.float32)))
+                    copia.write_row((prefijos[n], f"A{semilla}-{n}", CAMPO, vector.astype(np.float32)))
 
     @contextmanager
     def _pool_stock(self) -> Iterator[ConnectionPool[Connection[DictRow]]]:

@@ -31,7 +31,17 @@ BEGIN
         ) STORED;
         COMMENT ON COLUMN langgraph.store.lexemas IS 'avisos 2';
     END IF;
-    IF to_regclass('langgraph.store_lexemas_idx') IS NULL THEN
-        CREATE INDEX store_lexemas_idx ON langgraph.store USING gin (lexemas) WHERE lexemas IS NOT NULL;
+    -- No index: the notices of one supplier are read by their prefix, and an index of all the words of the house
+    -- takes longer to ask for common ones, the more notices there are, and to keep at each write.
+    IF to_regclass('langgraph.store_lexemas_idx') IS NOT NULL THEN
+        DROP INDEX langgraph.store_lexemas_idx;
+    END IF;
+    -- A vector of 512 dimensions is a little too long to stay in its row by itself, and is read in two more
+    -- steps: comparing 5,000 of them takes three times as long. Those that were there move when rewritten.
+    IF EXISTS (
+        SELECT FROM pg_attribute
+        WHERE attrelid = to_regclass('langgraph.store_vectors') AND attname = 'embedding' AND attstorage <> 'm'
+    ) THEN
+        ALTER TABLE langgraph.store_vectors ALTER COLUMN embedding SET STORAGE MAIN;
     END IF;
 END $$;
