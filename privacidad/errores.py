@@ -33,13 +33,25 @@ class TransicionNoPermitida(ErrorDePrivacidad):
 
 
 class CuatroOjos(ErrorDePrivacidad):
-    """Who received a request may not approve it."""
+    """Who received a request may not approve it, nor change alone what was approved."""
 
     def __init__(self) -> None:
         super().__init__(
             _(
-                "Quien recibió la solicitud no puede aprobarla: que lo haga otra persona, o indique el "
-                "motivo de la excepción, que queda en la solicitud."
+                "Quien recibió la solicitud no puede aprobarla, ni cambiar después lo aprobado: que lo haga "
+                "otra persona que pueda aprobarla."
+            )
+        )
+
+
+class FaltaMotivo(ErrorDePrivacidad):
+    """Nobody else can approve the request: who received it may, saying why."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Nadie más puede aprobar esta solicitud. Para aprobarla habiéndola recibido, explique por "
+                "qué en una frase: queda en la solicitud y en el certificado."
             )
         )
 
@@ -77,6 +89,32 @@ class DatoNoValido(ErrorDePrivacidad):
     """Something typed cannot be used; the sentence says what and why."""
 
 
+class OtroEnvio(ErrorDePrivacidad):
+    """The form was sent before and it said something else."""
+
+    def __init__(self, referencia: str) -> None:
+        super().__init__(
+            _(
+                "Este formulario ya se envió y de él se registró la solicitud %(referencia)s, que dice otra "
+                "cosa. Para registrar también esta, pulse de nuevo «Registrar la solicitud»."
+            )
+            % {"referencia": referencia}
+        )
+
+
+class NoSePudoRegistrar(ErrorDePrivacidad):
+    """The database refuses the row. What it says of it quotes the person, so only the rule is told."""
+
+    def __init__(self, restriccion: str) -> None:
+        super().__init__(
+            _(
+                "La base de datos no admite esta solicitud (regla «%(restriccion)s»), y no se ha registrado: "
+                "avise a quien mantiene la aplicación."
+            )
+            % {"restriccion": restriccion}
+        )
+
+
 class DestinoDesconocido(ErrorDePrivacidad):
     """A destination that was previewed is not registered: the run stops rather than leave it out."""
 
@@ -99,6 +137,19 @@ class RevisionVacia(ErrorDePrivacidad):
                 "La revisión no encontró nada de esta persona y ahora hay datos: no se ha borrado nada. "
                 "Repita la revisión y vuelva a aprobarla."
             )
+        )
+
+
+class FueraDeLaRevision(ErrorDePrivacidad):
+    """There is more from before the review than the review counted. Nothing was erased."""
+
+    def __init__(self, destino: str, que: str, contados: int, hay: int) -> None:
+        super().__init__(
+            _(
+                "En «%(destino)s» la revisión contó %(contados)s %(que)s y ahora hay %(hay)s de antes de "
+                "ella: no se ha borrado nada. Repita la revisión y vuelva a aprobarla."
+            )
+            % {"destino": destino, "que": que, "contados": contados, "hay": hay}
         )
 
 

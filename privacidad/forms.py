@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
+from uuid import uuid4
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -11,9 +12,10 @@ from memoria.explorador.palabras import nombre_de_espacio
 from memoria.identificadores import Clase, IdentificadorNoValido, normalizar
 from memoria.politica import ESPACIOS
 from privacidad import plazos
+from privacidad.errores import DatoNoValido
 from privacidad.models import Canal, Exclusion, Mencion
 from privacidad.servicios.paso import LARGO_MAXIMO_TEXTO
-from privacidad.servicios.solicitud import LARGO_MAXIMO_SUJETO, SIN_IDENTIFICADOR
+from privacidad.servicios.solicitud import LARGO_MAXIMO_SUJETO, comprobar_sujeto, prefijo_de
 
 
 class _DatoField(forms.CharField):
@@ -77,27 +79,36 @@ class RecibirForm(forms.Form):
         Clase.NOMBRE,
         _("Se busca con tildes y sin ellas, y con los apellidos antes o después."),
     )
+    #: Given with the empty form, so that sending it twice registers it once.
+    envio = forms.UUIDField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["espacio"].choices = [(n, nombre_de_espacio(n).capitalize()) for n in ESPACIOS]  # type: ignore[attr-defined]  # a ChoiceField
         self.fields["recibida"].initial = plazos.hoy
+        self.fields["envio"].initial = uuid4
 
-    def clean_sujeto_id(self) -> str:
-        valor: str = self.cleaned_data["sujeto_id"]
-        if valor.isspace():
-            raise forms.ValidationError(SIN_IDENTIFICADOR)
-        return valor
+    def con_otro_envio(self) -> Self:
+        """The same that was sent, as another request."""
+        otro = type(self)({**{nombre: self.data.get(nombre) for nombre in self.data}, "envio": str(uuid4())})
+        otro.full_clean()
+        return otro
 
     def clean(self) -> dict[str, Any]:
-        """The other identifiers together, as the service takes them."""
+        """The other identifiers together, as the service takes them; what is wrong with the id, beside it."""
         datos = super().clean() or self.cleaned_data
+        if datos.get("espacio") and datos.get("sujeto_id"):
+            try:
+                prefijo_de(datos["espacio"], datos["sujeto_id"])
+                comprobar_sujeto(datos["espacio"], datos["sujeto_id"])
+            except DatoNoValido as error:
+                self.add_error("sujeto_id", str(error))
         otros = {nombre: datos.pop(nombre, "") for nombre in ("email", "telefono", "nif", "nombre")}
         return {**datos, "identificadores": {nombre: valor for nombre, valor in otros.items() if valor}}
 
     def principales(self) -> list[forms.BoundField]:
         """The fields every request has."""
-        return [campo for campo in self if not isinstance(campo.field, _DatoField)]
+        return [campo for campo in self.visible_fields() if not isinstance(campo.field, _DatoField)]
 
     def opcionales(self) -> list[forms.BoundField]:
         """Other ways to name the person."""
@@ -126,6 +137,8 @@ class IdentificarForm(_TextoForm):
 
 
 class ExcepcionForm(_TextoForm):
+    """Only for when nobody else can approve the request."""
+
     nombre = "excepcion_motivo"
     etiqueta = _("Por qué aprueba quien recibió la solicitud")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from memoria.identificadores import Clase, Identificador, enmascarar, entender, es_distintivo
@@ -38,6 +39,17 @@ def de_la_solicitud(solicitud: Solicitud) -> Buscados:
             buscados.append((str(clase), identificador))
     if es_distintivo(solicitud.sujeto_id) and (propio := entender(Clase.OTRO, solicitud.sujeto_id)):
         buscados.append((SUJETO, propio))
+    return buscados
+
+
+def como_se_escribe(solicitud: Solicitud) -> Buscados:
+    """Those, and each two words together of a longer name: how a person is called in a sentence."""
+    buscados = de_la_solicitud(solicitud)
+    for clase, identificador in list(buscados):
+        palabras = identificador.valor.split() if clase == Clase.NOMBRE else []
+        for dos in pairwise(palabras):
+            if parte := entender(Clase.NOMBRE, " ".join(dos)):
+                buscados.append((clase, parte))
     return buscados
 
 

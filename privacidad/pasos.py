@@ -9,7 +9,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from privacidad import avance, estados, servicios
 from privacidad.estados import Estado
@@ -47,8 +48,20 @@ class Accion:
             return False  # the scheduled command runs it; the page tells how it goes
         return estados.permitida(solicitud.estado, self.a) and usuario.has_perm(f"privacidad.{self.permiso}")
 
+    @property
+    def seccion(self) -> str:
+        """Under which heading a step that is set apart is offered."""
+        return _("El plazo") if self.a is None else _("Cerrar sin borrar")
+
+    def impedimento(self, solicitud: Solicitud, usuario: User) -> str:
+        """Why this person may not take this step though the request waits for it; empty when they may."""
+        impedida = self.a is Estado.APROBADA and solicitud.la_recibio(usuario)
+        if impedida and solicitud.puede_aprobarla_otra(usuario):
+            return _("Usted recibió esta solicitud: la tiene que aprobar otra persona.")
+        return ""
+
     def formulario_para(self, solicitud: Solicitud, usuario: User) -> type[forms.Form]:
-        """The form of this step for this person: who received a request must say why they approve it too."""
+        """The form of this step for this person: who received a request no one else can approve says why."""
         if self.a is Estado.APROBADA and solicitud.la_recibio(usuario):
             return ExcepcionForm
         return self.formulario
@@ -60,9 +73,9 @@ ACCIONES: tuple[Accion, ...] = (
         "identificar",
         Estado.IDENTIFICADA,
         "tramitar_solicitud",
-        _("Comprobar la identidad"),
-        _("Anotar la comprobación"),
-        _("Identidad anotada."),
+        gettext_lazy("Comprobar la identidad"),
+        gettext_lazy("Anotar la comprobación"),
+        gettext_lazy("Identidad anotada."),
         servicios.identificar,
         IdentificarForm,
     ),
@@ -70,67 +83,67 @@ ACCIONES: tuple[Accion, ...] = (
         "aprobar",
         Estado.APROBADA,
         "aprobar_solicitud",
-        _("Aprobar"),
-        _("Aprobar la supresión"),
-        _("Solicitud aprobada."),
+        gettext_lazy("Aprobar"),
+        gettext_lazy("Aprobar la supresión"),
+        gettext_lazy("Solicitud aprobada."),
         servicios.aprobar,
-        explicacion=_("La aprueba una persona distinta de la que la recibió."),
+        explicacion=gettext_lazy("La aprueba una persona distinta de la que la recibió."),
     ),
     Accion(
         "revisar",
         Estado.REVISADA,
         "tramitar_solicitud",
-        _("Revisar qué hay"),
-        _("Contar lo que hay"),
-        _("Revisión hecha: estos son los datos que se borrarían."),
+        gettext_lazy("Revisar qué hay"),
+        gettext_lazy("Contar lo que hay"),
+        gettext_lazy("Revisión hecha: estos son los datos que se borrarían."),
         servicios.revisar,
-        explicacion=_("Cuenta lo que hay de esta persona en cada sitio. No borra nada."),
+        explicacion=gettext_lazy("Cuenta lo que hay de esta persona en cada sitio. No borra nada."),
     ),
     Accion(
         "ejecutar",
         Estado.EN_CURSO,
         "ejecutar_solicitud",
-        _("Borrar"),
-        _("Borrar los datos de esta persona"),
-        _("Supresión ejecutada: abajo queda la evidencia."),
+        gettext_lazy("Borrar"),
+        gettext_lazy("Borrar los datos de esta persona"),
+        gettext_lazy("Supresión ejecutada: abajo queda la evidencia."),
         servicios.ejecutar_ahora,
-        explicacion=_("Borra todo a la vez y deja la evidencia. No se puede deshacer."),
+        explicacion=gettext_lazy("Borra todo a la vez y deja la evidencia. No se puede deshacer."),
         peligro=True,
     ),
     Accion(
         "ampliar",
         None,
         "tramitar_solicitud",
-        _("Ampliar el plazo"),
-        _("Ampliar el plazo dos meses"),
-        _("Plazo ampliado: abajo queda el escrito para la persona."),
+        gettext_lazy("Ampliar el plazo"),
+        gettext_lazy("Ampliar el plazo dos meses"),
+        gettext_lazy("Plazo ampliado: abajo queda el escrito para la persona."),
         servicios.ampliar,
         AmpliarForm,
-        explicacion=_("Solo una vez y dentro del primer mes, diciendo a la persona por qué."),
+        explicacion=gettext_lazy("Solo una vez y dentro del primer mes, diciendo a la persona por qué."),
         aparta=True,
     ),
     Accion(
         "denegar",
         Estado.DENEGADA,
         "tramitar_solicitud",
-        _("Denegar"),
-        _("Denegar la solicitud"),
-        _("Solicitud denegada."),
+        gettext_lazy("Denegar"),
+        gettext_lazy("Denegar la solicitud"),
+        gettext_lazy("Solicitud denegada."),
         servicios.denegar,
         DenegarForm,
-        explicacion=_("Cierra la solicitud sin borrar nada. La denegación debe ir motivada."),
+        explicacion=gettext_lazy("Cierra la solicitud sin borrar nada. La denegación debe ir motivada."),
         aparta=True,
     ),
     Accion(
         "retirar",
         Estado.RETIRADA,
         "tramitar_solicitud",
-        _("Retirar"),
-        _("Retirar la solicitud"),
-        _("Solicitud retirada."),
+        gettext_lazy("Retirar"),
+        gettext_lazy("Retirar la solicitud"),
+        gettext_lazy("Solicitud retirada."),
         servicios.retirar,
         RetirarForm,
-        explicacion=_("La persona ya no lo pide: cierra la solicitud sin borrar nada."),
+        explicacion=gettext_lazy("La persona ya no lo pide: cierra la solicitud sin borrar nada."),
         aparta=True,
     ),
 )

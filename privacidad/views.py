@@ -21,7 +21,7 @@ from memoria.explorador.acceso import con_permiso
 from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import palabras, servicios
 from privacidad.destinos.prisa import con_prisa
-from privacidad.errores import ErrorDePrivacidad, SinPermiso
+from privacidad.errores import ErrorDePrivacidad, OtroEnvio, SinPermiso
 from privacidad.estados import Estado
 from privacidad.forms import RecibirForm
 from privacidad.gestiones import SIN_TERMINAR
@@ -84,6 +84,9 @@ def nueva(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and formulario.is_valid():
         try:
             solicitud = servicios.recibir(**formulario.cleaned_data, por=_usuario(request))
+        except OtroEnvio as error:
+            formulario = formulario.con_otro_envio()
+            formulario.add_error(None, str(error))
         except ErrorDePrivacidad as error:
             formulario.add_error(None, str(error))
         else:
@@ -94,6 +97,11 @@ def nueva(request: HttpRequest) -> HttpResponse:
                 hecho = _("Esa persona ya tenía una solicitud abierta y esta queda vinculada. Vence el %s.")
                 hecho %= _fecha(activa)
             messages.success(request, hecho)
+            if activa.sujeto_id and not servicios.conocido(activa.espacio, activa.sujeto_id):
+                messages.warning(
+                    request,
+                    _("En la memoria no hay datos con ese identificador: compruebe que está bien escrito."),
+                )
             return redirect(activa)
     return render(
         request,
@@ -199,7 +207,7 @@ def _pagina(
 
 def _ofrecer(a: Accion, objeto: Solicitud, usuario: User, enviados: dict[str, forms.Form]) -> dict[str, Any]:
     formulario = enviados.get(a.nombre) or a.formulario_para(objeto, usuario)(prefix=a.nombre)
-    return {"accion": a, "formulario": formulario}
+    return {"accion": a, "formulario": formulario, "impedimento": a.impedimento(objeto, usuario)}
 
 
 def _usuario(request: HttpRequest) -> User:

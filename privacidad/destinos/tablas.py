@@ -34,16 +34,20 @@ SIN_SUJETO: Mapping[str, tuple[str, str]] = {
     "public.memoria_ejecucion": ("Runs of commands: counts only.", "comando recuento version"),
     "public.privacidad_contador": ("The number of the last request.", ""),
     "public.privacidad_asiento": (
-        "The register: references, counts and keyed digests. It only grows.",
+        "The register: references, counts and keyed digests, and why a sealed copy was opened, a text as "
+        "below. It only grows.",
         "tipo referencia resumen datos anterior huella",
     ),
     "public.privacidad_paso": (
-        "Texts that are kept, refused when they repeat an identifier of the person.",
+        "Texts that are kept: refused when they repeat what the request knows of the person (id, "
+        "identifiers, two words of the name), or hold a NIF, an IBAN, a telephone or an e-mail of anybody. A "
+        "name that nobody gave cannot be told from any other word: the forms say not to write it.",
         "estado texto",
     ),
     "public.privacidad_solicitud": (
-        "What is left of a closed request names nobody: a keyed digest, counts and a text as above.",
-        "referencia espacio resumen canal estado vista_previa motivo_sin_copia",
+        "What is left of a closed request names nobody: a keyed digest, counts, a text as above, and a "
+        "random number of the form it came in.",
+        "referencia espacio resumen canal estado vista_previa motivo_sin_copia envio",
     ),
     "public.privacidad_evidencia": (
         "The proof: counts, SQL and keyed digests.",
@@ -56,10 +60,14 @@ SIN_SUJETO: Mapping[str, tuple[str, str]] = {
     "public.privacidad_exclusion": ("The destination and a code of a closed list.", "destino motivo"),
     "public.privacidad_gestion": ("Counts and sentences of ours.", "destino estado recuento detalle"),
     "public.privacidad_mencion": (
-        "Which kind of identifier was found, and a reason refused when it repeats one.",
+        "Which kind of identifier was found, and a reason, a text as above.",
         "identificador decision motivo",
     ),
-    "public.privacidad_restriccion": ("Reasons, as above.", "motivo motivo_levantada"),
+    "public.privacidad_restriccion": (
+        "Reasons: refused when they repeat the person's id or hold an identifier of anybody, as above. An "
+        "erasure empties them.",
+        "motivo motivo_levantada",
+    ),
     "public.privacidad_expediente": ("A keyed digest and a reference.", "resumen espacio referencia"),
     "public.privacidad_copia": ("Dates.", ""),
     "public.privacidad_trozocopia": (

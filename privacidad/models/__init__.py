@@ -4,11 +4,13 @@ from privacidad.models.base import SoloAnexar
 from privacidad.models.derechos import Copia, Expediente, Mencion, Restriccion, TrozoCopia
 from privacidad.models.evidencia import Evidencia, Exclusion, Gestion
 from privacidad.models.registro import Asiento, Escrito
-from privacidad.models.solicitud import AMPLIADA, UNA_ABIERTA, Canal, Paso, Solicitud
+from privacidad.models.solicitud import AMPLIADA, APROBAR, UN_ENVIO, UNA_ABIERTA, Canal, Paso, Solicitud
 
 __all__ = [
     "AMPLIADA",
+    "APROBAR",
     "UNA_ABIERTA",
+    "UN_ENVIO",
     "Asiento",
     "Canal",
     "Copia",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from privacidad import estados, plazos
@@ -20,7 +22,11 @@ from privacidad.querysets import SolicitudQuerySet, SoloAnexarQuerySet
 
 #: The step of an extension: it changes the deadline and not the state.
 AMPLIADA = "ampliada"
+APROBAR = "privacidad.aprobar_solicitud"
 UNA_ABIERTA = "una_solicitud_abierta_por_sujeto"
+UN_ENVIO = "una_solicitud_por_envio"
+#: The most days one calendar month has, and three in a row.
+_DIAS_DE_UN_MES, _DIAS_DE_TRES_MESES = timedelta(days=31), timedelta(days=92)
 
 
 class Canal(models.TextChoices):
@@ -71,6 +77,8 @@ class Solicitud(models.Model):
     copia_hasta = models.DateField(_("copia bloqueada hasta"), null=True, blank=True)
     #: ``{destination: {what: how many}}`` of the last review: counts only.
     vista_previa = models.JSONField(_("vista previa"), default=dict, blank=True)
+    #: Which filled form it came from: sent twice, it is registered once. Null when it came from no form.
+    envio = models.UUIDField(_("envío"), null=True, blank=True, editable=False)
     registrada = models.DateTimeField(_("registrada"), db_default=Now())
     cerrada = models.DateTimeField(_("cerrada"), null=True, blank=True)
 
@@ -96,7 +104,16 @@ class Solicitud(models.Model):
         constraints = [
             models.CheckConstraint(name="solicitud_estado", condition=Q(estado__in=Estado.values)),
             models.CheckConstraint(name="solicitud_canal", condition=Q(canal__in=Canal.values)),
-            models.CheckConstraint(name="solicitud_vence", condition=Q(vence__gt=F("recibida"))),
+            # No later than the law allows for its own receipt. Earlier, as much as an older linked one asks.
+            models.CheckConstraint(
+                name="solicitud_vence",
+                condition=Q(ampliada__isnull=True, vence__lte=F("recibida") + _DIAS_DE_UN_MES)
+                | Q(
+                    ampliada__isnull=False,
+                    ampliada=F("vence"),
+                    vence__lte=F("recibida") + _DIAS_DE_TRES_MESES,
+                ),
+            ),
             models.CheckConstraint(
                 name="solicitud_vinculada",
                 condition=Q(estado=Estado.VINCULADA, principal__isnull=False)
@@ -119,6 +136,7 @@ class Solicitud(models.Model):
                 fields=["resumen"],
                 condition=Q(estado__in=sorted(estados.ABIERTAS)),
             ),
+            models.UniqueConstraint(name=UN_ENVIO, fields=["envio"]),
         ]
 
     def __str__(self) -> str:
@@ -146,6 +164,19 @@ class Solicitud(models.Model):
         """The earliest receipt among this request and those linked to it: what the law counts from."""
         return min([self.recibida, *self.vinculadas.values_list("recibida", flat=True)])
 
+    def poner_plazo(self) -> None:
+        """Set the deadline that the law counts from the earliest receipt (art. 12(3) GDPR).
+
+        An extension holds only if the person was told inside the first month of that one: when an older
+        request turns up later than that, it is due, or overdue, as if nothing had been extended.
+        """
+        primera = self.primera_recepcion()
+        self.vence = plazos.vencimiento(primera)
+        aviso = self.pasos.filter(estado=AMPLIADA).last() if self.ampliada else None
+        en_plazo = aviso and timezone.localdate(aviso.momento, timezone=plazos.MADRID) <= self.vence
+        self.ampliada = plazos.ampliado(primera) if en_plazo else None
+        self.vence = self.ampliada or self.vence
+
     def la_recibio(self, persona: Any) -> bool:
         """Whether this person received it, or one linked to it: then they do not approve it."""
         return Paso.objects.filter(
@@ -153,6 +184,17 @@ class Solicitud(models.Model):
             estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
             por=persona,
         ).exists()
+
+    def puede_aprobarla_otra(self, persona: Any) -> bool:
+        """Whether somebody else who did not receive it may approve it, so that four eyes are possible."""
+        la_recibieron = Paso.objects.filter(
+            solicitud__in=[self, *self.vinculadas.all()],
+            estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
+            por__isnull=False,
+        ).values("por")
+        # Anybody who may: a superuser may too.
+        pueden = User.objects.with_perm(APROBAR, backend="django.contrib.auth.backends.ModelBackend")
+        return pueden.exclude(pk=persona.pk).exclude(pk__in=la_recibieron).exists()
 
     @property
     def ampliable(self) -> bool:

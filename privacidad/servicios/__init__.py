@@ -16,6 +16,7 @@ from privacidad.servicios.rectificacion import borrar_dato, rectificar
 from privacidad.servicios.solicitud import (
     ampliar,
     aprobar,
+    conocido,
     denegar,
     ejecutar,
     identificar,
@@ -30,6 +31,7 @@ __all__ = [
     "ampliar",
     "aprobar",
     "borrar_dato",
+    "conocido",
     "decidir_copia",
     "decidir_mencion",
     "denegar",

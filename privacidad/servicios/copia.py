@@ -17,20 +17,32 @@ from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Copia, Solicitud
 from privacidad.resumenes import resumen
-from privacidad.servicios.paso import bloquear, copiar, exigir, guardar, texto_breve, texto_conservado
+from privacidad.servicios.paso import (
+    bloquear,
+    cambia_lo_aprobado,
+    copiar,
+    exigir,
+    guardar,
+    texto_breve,
+    texto_conservado,
+)
 
 logger = logging.getLogger(__name__)
 
 #: The longest limitation of actions that can concern such data, in years: a later date is a typing mistake.
 ANIOS_MAXIMOS = 10
+#: Words of a text that are compared together with the digest of an id.
+PALABRAS_DE_UN_ID = 3
 
 
 def decidir_copia(*, solicitud: Solicitud, hasta: date | None, motivo: str | None, por: User) -> None:
     """Write down, before the erasure runs, until when a sealed copy is kept (``hasta``) or why there is none.
 
-    When nobody decides, there is none, for the reason in ``MOTIVO_SIN_COPIA``.
+    When nobody decides, there is none, for the reason in ``MOTIVO_SIN_COPIA``. Decided after the approval, it
+    has to be approved again (see :func:`cambia_lo_aprobado`).
 
-    Raises :class:`SinPermiso`, :class:`DatoNoValido`, and :class:`TransicionNoPermitida` when it is closed.
+    Raises :class:`SinPermiso`, :class:`CuatroOjos`, :class:`DatoNoValido`, and
+    :class:`TransicionNoPermitida` when it is closed.
     """
     exigir(por, "reservar_dato")
     if (hasta is None) == (not motivo):
@@ -45,8 +57,10 @@ def decidir_copia(*, solicitud: Solicitud, hasta: date | None, motivo: str | Non
             raise TransicionNoPermitida(actual.referencia, actual.estado)
         if Copia.objects.filter(solicitud=actual).exists():
             raise DatoNoValido(_("La copia ya está hecha: se destruirá en su fecha."))
+        razon = texto_conservado(motivo, actual) if motivo else ""
+        cambia_lo_aprobado(actual, por=por, que=_("Se decide otra cosa sobre la copia bloqueada."))
         actual.copia_hasta = hasta
-        actual.motivo_sin_copia = texto_conservado(motivo, actual) if motivo else ""
+        actual.motivo_sin_copia = razon
         guardar(actual)
         registro.anotar(
             tipo="copia_decidida",
@@ -95,8 +109,11 @@ def _comprobar_fecha(hasta: date) -> None:
 
 
 def _nombra(texto: str, solicitud: Solicitud) -> bool:
-    """Whether a word of the text is the subject's id: a closed request holds only its digest."""
-    return any(
-        resumen(politica.prefijo(solicitud.espacio, palabra)) == solicitud.resumen
-        for palabra in {p.strip(".,;:()«»\"'") for p in re.split(r"\s+", texto)} - {""}
-    )
+    """Whether some words of the text are the subject's id: a closed request holds only its digest."""
+    palabras = re.split(r"\s+", texto)
+    tramos = {
+        " ".join(palabras[i : i + n]).strip(".,;:()«»\"'")
+        for n in range(1, PALABRAS_DE_UN_ID + 1)
+        for i in range(len(palabras))
+    }
+    return any(resumen(politica.prefijo(solicitud.espacio, t)) == solicitud.resumen for t in tramos - {""})

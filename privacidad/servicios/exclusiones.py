@@ -15,7 +15,7 @@ from privacidad.destinos import destino as buscar_destino
 from privacidad.errores import DatoNoValido, DestinoDesconocido, TransicionNoPermitida
 from privacidad.models import Exclusion, Solicitud
 from privacidad.resumenes import resumen
-from privacidad.servicios.paso import bloquear, exigir
+from privacidad.servicios.paso import bloquear, cambia_lo_aprobado, copiar, exigir
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +24,10 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
     """Hold one row of the person back: the rest is erased, and the request stays partial until it is let go.
 
     ``clave`` addresses the row in its destination: the key of a document (``memoria``), a thread (``hilos``).
-    After the run what is held is also withheld from the agents (see :mod:`privacidad.retenidos`).
+    After the run what is held is also withheld from the agents (see :mod:`privacidad.retenidos`). Held after
+    the approval, it has to be approved again (see :func:`cambia_lo_aprobado`).
 
-    Raises :class:`SinPermiso`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
+    Raises :class:`SinPermiso`, :class:`CuatroOjos`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
     """
     exigir(por, "reservar_dato")
     if motivo not in Exclusion.Motivo.values:
@@ -49,6 +50,7 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
         sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id, excluidos={destino: (clave,)})
         if not any(elegido.retenidos(sujeto).values()):
             raise DatoNoValido(_("De esa persona no hay ese dato: elíjalo de la lista de lo que hay."))
+        cambia_lo_aprobado(actual, por=por, que=_("Se retiene un dato."))
         exclusion = Exclusion.objects.create(
             solicitud=actual, destino=destino, clave=clave, motivo=motivo, por=por
         )
@@ -58,17 +60,25 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
             resumen=actual.resumen,
             datos={"destino": destino, "motivo": motivo, "clave": resumen(clave)},
         )
+    copiar(actual, solicitud)
     logger.info("%s dato retenido en %s", actual.referencia, destino)
     return exclusion
 
 
 def liberar(*, exclusion: Exclusion, por: User) -> None:
-    """Let a held row go: the next run erases it."""
+    """Let a held row go: the next run erases it.
+
+    Between the approval and the run, it is to be approved again; after the run, whoever lets it go could have
+    approved it.
+
+    Raises :class:`SinPermiso`, :class:`CuatroOjos` and :class:`DatoNoValido`.
+    """
     exigir(por, "reservar_dato")
     with transaction.atomic():
         actual = bloquear(exclusion.solicitud)
         if not Exclusion.objects.activas().filter(pk=exclusion.pk).update(liberada=timezone.now()):
             raise DatoNoValido(_("Ese dato ya no está retenido."))
+        cambia_lo_aprobado(actual, por=por, que=_("Se suelta un dato retenido."))
         registro.anotar(
             tipo="exclusion_liberada",
             referencia=actual.referencia,
@@ -79,5 +89,6 @@ def liberar(*, exclusion: Exclusion, por: User) -> None:
                 "clave": resumen(exclusion.clave),
             },
         )
-    exclusion.refresh_from_db()
+    copiar(actual, exclusion.solicitud)
+    exclusion.refresh_from_db(fields=["liberada"])
     logger.info("%s dato soltado en %s", actual.referencia, exclusion.destino)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from memoria.models import Documento
 from privacidad import registro
 from privacidad.errores import DatoNoValido
+from privacidad.identificadores import descodificada
 from privacidad.models import Restriccion, Solicitud
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import exigir, texto_breve
@@ -30,7 +31,7 @@ def restringir(*, espacio: str, sujeto_id: str, motivo: str, por: User, clave: s
     """
     exigir(por, "restringir_dato")
     prefijo = prefijo_de(espacio, sujeto_id)
-    razon = texto_breve(motivo)
+    razon = texto_breve(motivo, sujeto_id)
     suyos = Documento.objects.del_sujeto(espacio, sujeto_id)
     try:
         with transaction.atomic():
@@ -56,7 +57,7 @@ EN_VIGOR = "una_restriccion_en_vigor"
 def levantar(*, restriccion: Restriccion, motivo: str, por: User) -> None:
     """End a restriction. The person is told before it ends (art. 18(3) GDPR), by whoever lifts it."""
     exigir(por, "restringir_dato")
-    razon = texto_breve(motivo)
+    razon = texto_breve(motivo, descodificada(restriccion.prefijo.partition(".")[2]))
     with transaction.atomic():
         en_vigor = Restriccion.objects.filter(pk=restriccion.pk, levantada__isnull=True)
         if not en_vigor.update(levantada=timezone.now(), motivo_levantada=razon):

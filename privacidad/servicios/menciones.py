@@ -15,7 +15,14 @@ from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Mencion
 from privacidad.olvido import resumen_de_fila
-from privacidad.servicios.paso import bloquear, exigir, guardar, texto_conservado
+from privacidad.servicios.paso import (
+    DESPUES_DE_EJECUTAR,
+    bloquear,
+    cambia_lo_aprobado,
+    exigir,
+    guardar,
+    texto_conservado,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -23,19 +30,24 @@ logger = logging.getLogger(__name__)
 def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) -> None:
     """Decide about the row of a mention, whatever identifiers it was found by: it goes or it stays.
 
-    Only while the request is reviewed: what is approved is what had been decided. It may be decided again
-    until then. ``borrar`` joins the preview, and the run deletes it with everything else.
+    While the request is reviewed: what is approved is what had been decided. It may be decided again until
+    then. ``borrar`` joins the preview, and the run deletes it with everything else. After a run, only what
+    was found since, by what the person is now known by too, and by somebody who could have approved it.
 
-    Raises :class:`SinPermiso`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
+    Raises :class:`SinPermiso`, :class:`CuatroOjos`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
     """
     exigir(por, "tramitar_solicitud")
     if decision not in (Mencion.Decision.BORRAR, Mencion.Decision.CONSERVAR):
         raise DatoNoValido(_("Elija si ese dato se borra o se conserva."))
     with transaction.atomic():
         actual = bloquear(mencion.solicitud)
-        if actual.estado != Estado.REVISADA:
-            raise TransicionNoPermitida(actual.referencia, actual.estado)
         suyas = Mencion.objects.filter(solicitud=actual, prefijo=mencion.prefijo, clave=mencion.clave)
+        if actual.estado != Estado.REVISADA and not (
+            actual.estado in DESPUES_DE_EJECUTAR
+            and suyas.filter(decision=Mencion.Decision.PENDIENTE).exists()
+        ):
+            raise TransicionNoPermitida(actual.referencia, actual.estado)
+        cambia_lo_aprobado(actual, por=por, que="")
         clases = sorted(suyas.values_list("identificador", flat=True))
         suyas.update(
             decision=decision, motivo=texto_conservado(motivo, actual), por=por, momento=timezone.now()

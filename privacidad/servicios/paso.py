@@ -11,18 +11,23 @@ from django.contrib.auth.models import AbstractBaseUser, PermissionsMixin, User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoria import politica
+from memoria.deteccion import hallar
+from memoria.identificadores import Clase
 from privacidad import escritos, estados, registro
-from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
+from privacidad.errores import CuatroOjos, DatoNoValido, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
-from privacidad.identificadores import de_la_solicitud, hallados
-from privacidad.models import Paso, Solicitud
+from privacidad.identificadores import como_se_escribe, hallados
+from privacidad.models import APROBAR, Paso, Solicitud
 from privacidad.olvido import olvidar_direcciones
 
 logger = logging.getLogger(__name__)
 
 LARGO_MAXIMO_TEXTO = 2000
+#: Open again, or still, after a run: part of it has been erased.
+DESPUES_DE_EJECUTAR = frozenset({Estado.PARCIAL, Estado.REAPARECIDA})
 _CAMPOS_QUE_CAMBIAN = (
     *("estado", "sujeto_id", "reservado", "cerrada", "vista_previa"),
     *("vence", "ampliada", "copia_hasta", "motivo_sin_copia"),
@@ -46,16 +51,20 @@ def pasar(
     *,
     por: User | None,
     texto: str | None = None,
+    nota: str = "",
     cambio: Callable[[Solicitud], None] | None = None,
 ) -> Solicitud:
-    """Take the active request to state ``a`` under a row lock, after ``cambio`` has had its say."""
+    """Take the active request to state ``a`` under a row lock, after ``cambio`` has had its say.
+
+    The step keeps ``texto``, what somebody wrote, checked; or ``nota``, a sentence of ours.
+    """
     with transaction.atomic():
         actual = bloquear(solicitud)
         if not estados.permitida(actual.estado, a):
             raise TransicionNoPermitida(actual.referencia, actual.estado)
         if cambio:
             cambio(actual)
-        anotado = "" if texto is None else texto_conservado(texto, actual)
+        anotado = nota if texto is None else texto_conservado(texto, actual)
         actual.estado = a
         if a in estados.CERRADAS:
             actual.sujeto_id, actual.reservado, actual.cerrada = "", b"", timezone.now()
@@ -88,26 +97,64 @@ def copiar(de: Solicitud, a: Solicitud) -> None:
             setattr(a, campo, getattr(de, campo))
 
 
+def cambia_lo_aprobado(actual: Solicitud, *, por: User, que: str) -> None:
+    """Before changing what an erasure will do (a hold, a sealed copy, a mention): four eyes see that too.
+
+    Approved and not run, it goes back to be approved again, and the step says ``que`` was changed. Once it
+    has been run there is no way back: then only who could approve it may change it.
+
+    In the caller's transaction, its row locked. Raises :class:`CuatroOjos`.
+    """
+    if actual.estado == Estado.APROBADA:
+        pasar(actual, Estado.REVISADA, por=por, nota=que)
+    elif actual.estado in DESPUES_DE_EJECUTAR:
+        exigir_otra_persona(actual, por)
+
+
+def exigir_otra_persona(actual: Solicitud, por: User) -> None:
+    """Raises :class:`CuatroOjos` when ``por`` received the request, or may not approve, and somebody can."""
+    solo_mira = actual.la_recibio(por) or not por.has_perm(APROBAR)
+    if solo_mira and actual.puede_aprobarla_otra(por):
+        raise CuatroOjos
+
+
 def texto_conservado(texto: str, solicitud: Solicitud) -> str:
-    """A reason, kept for good: so it may not name the person by the ids of the request.
+    """A reason, kept for good: so it may not name the person of the request, by any of their identifiers.
 
     Raises :class:`DatoNoValido`.
     """
-    limpio = texto_breve(texto)
-    literales = (solicitud.sujeto_id, *solicitud.identificadores().values())
-    if any(re.search(rf"(?<!\w){re.escape(d)}(?!\w)", limpio, re.IGNORECASE) for d in literales) or hallados(
-        de_la_solicitud(solicitud), [limpio]
-    ):
+    limpio = texto_breve(texto, solicitud.sujeto_id, *solicitud.identificadores().values())
+    if hallados(como_se_escribe(solicitud), [limpio]):
         raise DatoNoValido(_("El texto se conserva y repite un identificador de la persona: quítelo."))
     return limpio
 
 
-def texto_breve(texto: Any) -> str:
-    """A text of a person, stripped. Raises :class:`DatoNoValido`."""
+def texto_breve(texto: Any, *literales: str) -> str:
+    """A text that is kept, stripped: with no identifier of anybody in it, and with none of ``literales``.
+
+    What has a form of its own is recognised (NIF and NIE, IBAN, telephone, e-mail); a name has none.
+
+    Raises :class:`DatoNoValido`.
+    """
     limpio = texto.strip() if isinstance(texto, str) else ""
     if not limpio or len(limpio) > LARGO_MAXIMO_TEXTO or politica.CONTROL.search(limpio):
         raise DatoNoValido(
             _("Escriba el motivo, o cómo se comprobó, en un texto de hasta %(maximo)s caracteres.")
             % {"maximo": LARGO_MAXIMO_TEXTO}
         )
+    if any(re.search(rf"(?<!\w){re.escape(d)}(?!\w)", limpio, re.IGNORECASE) for d in literales if d):
+        raise DatoNoValido(_("El texto se conserva y repite un identificador de la persona: quítelo."))
+    if clases := dict.fromkeys(h.clase for h in hallar(limpio)):
+        raise DatoNoValido(
+            _("El texto se conserva y lleva datos personales (%(cuales)s): quítelos.")
+            % {"cuales": ", ".join(str(_CLASES[clase]) for clase in clases)}
+        )
     return limpio
+
+
+_CLASES = {
+    Clase.EMAIL: gettext_lazy("un correo electrónico"),
+    Clase.TELEFONO: gettext_lazy("un teléfono"),
+    Clase.NIF: gettext_lazy("un NIF o NIE"),
+    Clase.IBAN: gettext_lazy("una cuenta bancaria"),
+}

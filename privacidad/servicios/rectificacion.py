@@ -56,7 +56,7 @@ def borrar_dato(*, espacio: str, sujeto_id: str, clave: str, visto: datetime, mo
     """
     exigir(por, "rectificar_dato")
     prefijo = prefijo_de(espacio, sujeto_id)
-    razon = texto_breve(motivo)
+    razon = texto_breve(motivo, sujeto_id)
     documento = _preferencia(espacio, sujeto_id, clave)
     with transaction.atomic():
         _llamar("SELECT langgraph.borrar_preferencia(%s, %s, %s)", [prefijo, clave, visto])

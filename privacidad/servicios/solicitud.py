@@ -8,9 +8,11 @@ scheduled command.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -19,14 +21,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoria import politica
+from memoria.models import Documento, Hilo
 from privacidad import escritos, estados, gestiones, menciones, plazos, registro, supresion
 from privacidad.destinos import Recuento
-from privacidad.errores import CuatroOjos, DatoNoValido, TransicionNoPermitida
+from privacidad.errores import DatoNoValido, FaltaMotivo, NoSePudoRegistrar, OtroEnvio, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.identificadores import sumar
-from privacidad.models import AMPLIADA, UNA_ABIERTA, Canal, Escrito, Evidencia, Paso, Solicitud
+from privacidad.models import AMPLIADA, UN_ENVIO, UNA_ABIERTA, Canal, Escrito, Evidencia, Paso, Solicitud
 from privacidad.resumenes import resumen
-from privacidad.servicios.paso import bloquear, copiar, exigir, guardar, pasar, texto_conservado
+from privacidad.servicios.paso import (
+    bloquear,
+    cambia_lo_aprobado,
+    copiar,
+    exigir,
+    exigir_otra_persona,
+    guardar,
+    pasar,
+    texto_conservado,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +46,14 @@ logger = logging.getLogger(__name__)
 LARGO_MAXIMO_SUJETO = 2000
 MAXIMO_IDENTIFICADORES = 20
 SIN_IDENTIFICADOR = gettext_lazy("Escriba el identificador de la persona: solo hay espacios.")
+CON_INVISIBLES = gettext_lazy(
+    "El identificador de la persona tiene saltos de línea o caracteres que no se ven, y en la memoria no hay "
+    "nadie con él: escríbalo sin ellos."
+)
+#: Line breaks, tabs, and what turns a text round or takes no room: in an id, a slip or a disguise.
+_INVISIBLES = re.compile("[\t\n\r\x0b\x0c\x80-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+#: An exception to the four eyes is explained, not filled in.
+LARGO_MINIMO_EXCEPCION, PALABRAS_MINIMAS_EXCEPCION = 15, 3
 
 
 def recibir(
@@ -44,6 +64,7 @@ def recibir(
     recibida: date,
     por: User,
     identificadores: Mapping[str, str] | None = None,
+    envio: UUID | None = None,
 ) -> Solicitud:
     """Write down a request that came in on ``recibida`` (a day of Madrid) and set its deadline.
 
@@ -51,12 +72,15 @@ def recibir(
     is open. When the person already has an open request this one is linked to it: its identifiers join that
     one's, the earlier receipt sets the deadline, and a step taken on either is taken on that one.
 
-    Raises :class:`SinPermiso` and :class:`DatoNoValido`.
+    ``envio`` names the filled form: what it says is registered once, however often it is sent, and the
+    request is the same.
+
+    Raises :class:`SinPermiso`, :class:`DatoNoValido`, :class:`OtroEnvio` when that form said something else,
+    and :class:`NoSePudoRegistrar`.
     """
     exigir(por, "recibir_solicitud")
-    if isinstance(sujeto_id, str) and sujeto_id.isspace():
-        raise DatoNoValido(str(SIN_IDENTIFICADOR))
     prefijo = prefijo_de(espacio, sujeto_id)
+    comprobar_sujeto(espacio, sujeto_id)
     if canal not in Canal.values:
         raise DatoNoValido(_("El canal no es ninguno de los previstos: elija uno de la lista."))
     _comprobar_recibida(recibida)
@@ -68,15 +92,20 @@ def recibir(
             canal=canal,
             recibida=recibida,
             vence=plazos.vencimiento(recibida),
+            envio=envio,
         )
+        if envio and (anterior := Solicitud.objects.filter(envio=envio).first()):
+            return _la_misma(anterior, nueva, otros)
         try:
             with transaction.atomic():
                 _registrar_o_vincular(nueva, sujeto_id, otros, por)
             break
         except IntegrityError as error:
-            # Somebody registered the same person at this very moment: now theirs is the open one.
-            if UNA_ABIERTA not in str(error) or intento == 2:
-                raise
+            # The same person, or the same form, was registered at this very moment: now that one is there.
+            regla = _regla(error)
+            if regla not in (UNA_ABIERTA, UN_ENVIO) or intento == 2:
+                logger.error("solicitud rechazada por %s", regla)
+                raise NoSePudoRegistrar(regla) from None
     logger.info("%s %s", nueva.referencia, nueva.estado)
     return nueva
 
@@ -104,18 +133,20 @@ def revisar(*, solicitud: Solicitud, por: User) -> dict[str, Recuento]:
 def aprobar(*, solicitud: Solicitud, por: User, excepcion_motivo: str | None = None) -> None:
     """Approve what was reviewed. Who received a request does not approve it.
 
-    With a single data protection officer the exception is explicit: ``excepcion_motivo`` says why, and stays
-    in the request.
+    When nobody else could (no other active person with the permission who did not receive it), the exception
+    is explicit: ``excepcion_motivo`` says why, stays in the request and is printed on the certificate.
 
-    Raises :class:`CuatroOjos` and :class:`MencionesSinDecidir` besides the errors of every step.
+    Raises :class:`CuatroOjos`, :class:`FaltaMotivo` and :class:`MencionesSinDecidir` besides the errors of
+    every step.
     """
     exigir(por, "aprobar_solicitud")
 
     def cuatro_ojos(actual: Solicitud) -> None:
         menciones.exigir_decididas(actual)
+        exigir_otra_persona(actual, por)
         la_recibio = actual.la_recibio(por)
-        if la_recibio and excepcion_motivo is None:
-            raise CuatroOjos
+        if la_recibio and not _explica(excepcion_motivo):
+            raise FaltaMotivo
         if excepcion_motivo is not None and not la_recibio:
             raise DatoNoValido(
                 _("La excepción solo hace falta cuando aprueba quien recibió la solicitud: quítela.")
@@ -211,11 +242,63 @@ def _vincular(nueva: Solicitud, abierta: Solicitud, otros: Mapping[str, str], po
     nueva.principal, nueva.estado, nueva.cerrada = abierta, Estado.VINCULADA, timezone.now()
     _registrar(nueva, por)
     abierta.reservar(identificadores=sumar(abierta.identificadores(), otros))
-    if otros and abierta.estado in (Estado.REVISADA, Estado.APROBADA):
-        menciones.buscar(abierta)  # by what the person is now known by too
-    if not abierta.ampliada:
-        abierta.vence = min(abierta.vence, nueva.vence)
+    abierta.poner_plazo()
     guardar(abierta)
+    if otros and abierta.estado not in (
+        Estado.RECIBIDA,
+        Estado.IDENTIFICADA,
+    ):  # those are still to be reviewed
+        _buscar_de_nuevo(abierta, por)
+
+
+def _buscar_de_nuevo(abierta: Solicitud, por: User) -> None:
+    """Look for mentions by what the person is now known by too; what was approved did not count with them."""
+    menciones.buscar(abierta)
+    if abierta.estado == Estado.APROBADA and menciones.por_fila(abierta).filter(pendientes__gt=0).exists():
+        cambia_lo_aprobado(
+            abierta, por=por, que=_("Hay datos de otras personas que la mencionan, sin decidir.")
+        )
+
+
+def _la_misma(anterior: Solicitud, nueva: Solicitud, otros: Mapping[str, str]) -> Solicitud:
+    """The request that this form registered before, if it said the same."""
+    iguales = ("resumen", "canal", "recibida")
+    guardados = (anterior.principal or anterior).identificadores().values()
+    if any(getattr(anterior, c) != getattr(nueva, c) for c in iguales) or set(otros.values()) - set(
+        guardados
+    ):
+        raise OtroEnvio(anterior.referencia)
+    return anterior
+
+
+def _regla(error: IntegrityError) -> str:
+    """The constraint that refused a row."""
+    diagnostico = getattr(error.__cause__, "diag", None)
+    return getattr(diagnostico, "constraint_name", None) or ""
+
+
+def _explica(motivo: str | None) -> bool:
+    limpio = (motivo or "").strip()
+    return len(limpio) >= LARGO_MINIMO_EXCEPCION and len(limpio.split()) >= PALABRAS_MINIMAS_EXCEPCION
+
+
+def comprobar_sujeto(espacio: str, sujeto_id: str) -> None:
+    """Raises :class:`DatoNoValido` for an id that is blank, or holds what cannot be seen and is nobody's.
+
+    What the memory holds can be asked for whatever its id is: it is under that one that it is found.
+    """
+    if sujeto_id.isspace():
+        raise DatoNoValido(str(SIN_IDENTIFICADOR))
+    if _INVISIBLES.search(sujeto_id) and not conocido(espacio, sujeto_id):
+        raise DatoNoValido(str(CON_INVISIBLES))
+
+
+def conocido(espacio: str, sujeto_id: str) -> bool:
+    """Whether the memory holds a document or a thread under exactly that id."""
+    return (
+        Documento.objects.del_sujeto(espacio, sujeto_id).exists()
+        or Hilo.objects.del_sujeto(espacio, sujeto_id).exists()
+    )
 
 
 def prefijo_de(espacio: str, sujeto_id: str) -> str:

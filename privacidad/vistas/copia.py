@@ -21,6 +21,7 @@ from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Copia, Solicitud
 from privacidad.servicios.paso import LARGO_MAXIMO_TEXTO
+from privacidad.vistas.exclusiones import avisar_de_la_aprobacion
 
 
 class DecidirForm(forms.Form):
@@ -65,7 +66,7 @@ def copia(request: Peticion, referencia: str) -> HttpResponse:
         return _pagina(request, solicitud)
     if not request.user.has_perm("privacidad.reservar_dato"):
         raise PermissionDenied
-    formulario = DecidirForm(request.POST)
+    formulario, estaba = DecidirForm(request.POST), solicitud.estado
     if formulario.is_valid():
         try:
             servicios.decidir_copia(
@@ -80,6 +81,7 @@ def copia(request: Peticion, referencia: str) -> HttpResponse:
             formulario.add_error(None, str(error))
         else:
             messages.success(request, _("Decisión anotada."))
+            avisar_de_la_aprobacion(request, solicitud, estaba)
             return redirect(solicitud)
     return _pagina(request, solicitud, decidir=formulario)
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoria.explorador.acceso import Peticion, con_permiso
 from privacidad import muestras, palabras, servicios
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
+from privacidad.estados import Estado
 from privacidad.forms import RetenerForm
 from privacidad.models import Exclusion, Solicitud
 
@@ -46,6 +47,15 @@ def contexto(solicitud: Solicitud, usuario: User) -> dict[str, Any]:
     }
 
 
+def avisar_de_la_aprobacion(request: Peticion, solicitud: Solicitud, estaba: str) -> None:
+    """Tell who changed what had been approved that it has to be approved again."""
+    solicitud.refresh_from_db(fields=["estado"])
+    if estaba == Estado.APROBADA and solicitud.estado == Estado.REVISADA:
+        messages.warning(
+            request, _("Ya estaba aprobada y ha cambiado lo que se haría: tiene que aprobarse otra vez.")
+        )
+
+
 def _su_pagina(referencia: str, exclusion: int | None = None) -> str:
     return reverse("privacidad:solicitud", args=[referencia])
 
@@ -58,6 +68,7 @@ def datos(request: Peticion, referencia: str) -> HttpResponse:
     if solicitud.principal:
         return redirect("privacidad:datos", solicitud.principal.referencia)
     formulario = RetenerForm(request.POST) if request.method == "POST" else None
+    estaba = solicitud.estado
     if formulario is not None and formulario.is_valid():
         try:
             servicios.excluir(solicitud=solicitud, por=request.user, **formulario.cleaned_data)
@@ -67,6 +78,7 @@ def datos(request: Peticion, referencia: str) -> HttpResponse:
             formulario.add_error(None, str(error))
         else:
             messages.success(request, _("Dato retenido: la supresión lo dejará, y quedará parcial."))
+            avisar_de_la_aprobacion(request, solicitud, estaba)
             return redirect(solicitud)
     return _pagina(request, solicitud, formulario)
 
@@ -78,6 +90,7 @@ def soltar(request: Peticion, referencia: str, exclusion: int) -> HttpResponse:
     elegida = get_object_or_404(
         Exclusion.objects.select_related("solicitud"), pk=exclusion, solicitud__referencia=referencia
     )
+    estaba = elegida.solicitud.estado
     try:
         servicios.liberar(exclusion=elegida, por=request.user)
     except SinPermiso:
@@ -86,6 +99,7 @@ def soltar(request: Peticion, referencia: str, exclusion: int) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, _("Dato soltado: la próxima ejecución lo borra."))
+        avisar_de_la_aprobacion(request, elegida.solicitud, estaba)
     return redirect(elegida.solicitud)
 
 

@@ -23,6 +23,7 @@ from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.estados import Estado
 from privacidad.forms import DecidirForm
 from privacidad.models import Mencion, Solicitud
+from privacidad.servicios.paso import DESPUES_DE_EJECUTAR
 
 POR_PAGINA = 10
 
@@ -85,7 +86,8 @@ def _pagina(
 ) -> HttpResponse:
     filas = busqueda.por_fila(solicitud).order_by("-pendientes", "primera")
     pagina = Paginator(filas, POR_PAGINA).get_page(request.GET.get("pagina"))
-    se_decide = solicitud.estado == Estado.REVISADA
+    # After a run, what was found since; what was decided and approved is done.
+    se_decide = solicitud.estado == Estado.REVISADA or solicitud.estado in DESPUES_DE_EJECUTAR
     return render(
         request,
         "privacidad/menciones.html",
@@ -99,7 +101,9 @@ def _pagina(
                     "vista": vista,
                     "espacio": nombre_de_espacio(vista.espacio),
                     "hallado": [NOMBRES.get(i, NOMBRES["otro"]) for i in vista.identificadores],
-                    "formulario": _formulario(vista.mencion, enviado) if se_decide else None,
+                    "formulario": _formulario(vista.mencion, enviado)
+                    if se_decide and (solicitud.estado == Estado.REVISADA or _pendiente(vista.mencion))
+                    else None,
                 }
                 for vista in busqueda.vistas(solicitud, pagina)
             ],
@@ -111,6 +115,9 @@ def _pagina(
 def _formulario(mencion: Mencion, enviado: DecidirForm | None) -> DecidirForm:
     if enviado is not None and enviado.prefix == str(mencion.pk):
         return enviado
-    decidida = mencion.decision != Mencion.Decision.PENDIENTE
-    inicial = {"decision": mencion.decision, "motivo": mencion.motivo} if decidida else {}
+    inicial = {} if _pendiente(mencion) else {"decision": mencion.decision, "motivo": mencion.motivo}
     return DecidirForm(prefix=str(mencion.pk), initial=inicial)
+
+
+def _pendiente(mencion: Mencion) -> bool:
+    return mencion.decision == Mencion.Decision.PENDIENTE

@@ -30,15 +30,20 @@ MANANA = plazos.hoy() + timedelta(days=1)
 
 @pytest.fixture
 def con_copia(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None], dpo: Any
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    dpo: Any,
+    otro_dpo: Any,
 ) -> Callable[..., Any]:
     """A completed request of a customer, with its sealed copy."""
 
     def hacer(sujeto_id: str = "C-sellado", valor: str = "occitano", texto: str = "soy canario") -> Any:
         preferencia(sujeto_id, valor=valor)
         conversacion(sujeto_id, f"h-{sujeto_id}-1", texto=texto)
-        solicitud = hasta(Estado.APROBADA, sujeto_id)
+        solicitud = hasta(Estado.REVISADA, sujeto_id)
         servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+        servicios.aprobar(solicitud=solicitud, por=otro_dpo)
         servicios.ejecutar(solicitud=solicitud)
         assert solicitud.estado == Estado.COMPLETADA
         return solicitud
@@ -87,21 +92,23 @@ def test_si_nadie_decide_no_hay_copia_y_queda_el_motivo(
 
 
 def test_el_motivo_decidido_se_conserva(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
 ) -> None:
     preferencia("C1")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
     servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="Se recogió ayer mismo", por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     guardada = Solicitud.objects.get()
     assert (guardada.motivo_sin_copia, guardada.copia_hasta) == ("Se recogió ayer mismo", None)
     assert not Copia.objects.exists()
 
 
-def test_sin_datos_no_hay_copia_vacia(hasta: Callable[..., Any], dpo: Any) -> None:
-    solicitud = hasta(Estado.APROBADA)
+def test_sin_datos_no_hay_copia_vacia(hasta: Callable[..., Any], dpo: Any, otro_dpo: Any) -> None:
+    solicitud = hasta(Estado.REVISADA)
     servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert not Copia.objects.exists()
     assert Solicitud.objects.get().motivo_sin_copia == "No había datos que copiar."
@@ -121,19 +128,20 @@ def test_un_simulacro_no_deja_copia(
 
 
 def test_lo_retenido_no_se_copia_hasta_que_se_suelta(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
 ) -> None:
     preferencia("C1")
     preferencia("C1", "horario", "tarde")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
     exclusion = servicios.excluir(
         solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
     )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert solicitud.estado == Estado.PARCIAL
     assert [f["fila"]["key"] for f in abierta(solicitud, dpo)] == ["pref-idioma"]
-    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert [f["fila"]["key"] for f in abierta(solicitud, dpo)] == ["pref-idioma", "pref-horario"]
     assert not Documento.objects.exists()

@@ -114,14 +114,16 @@ def test_partial_is_never_done(
     hasta: Callable[..., Any],
     preferencia: Callable[..., None],
     dpo: Any,
+    otro_dpo: Any,
     navegar: Callable[..., Any],
 ) -> None:
     preferencia("C1")
     preferencia("C1", "horario", "tardes")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     servicios.excluir(
         solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
     )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     figuras = navegar("dpo", nombre="otra").get(CUADRO).context["figuras"]
     assert (figuras["parciales"], figuras["pendientes"], figuras["completadas"]) == (1, 1, 0)
@@ -267,6 +269,7 @@ def test_the_register_of_a_month_tells_an_extension_what_is_held_back_and_every_
     preferencia: Callable[..., None],
     conversacion: Callable[..., None],
     dpo: Any,
+    otro_dpo: Any,
 ) -> None:
     hoy = plazos.hoy()
     antes = recibida("C1", dia=hoy.replace(day=1))
@@ -275,10 +278,11 @@ def test_the_register_of_a_month_tells_an_extension_what_is_held_back_and_every_
     preferencia("C2")
     preferencia("C2", "horario", "tardes")
     conversacion("C2", "h1")
-    parcial = hasta(Estado.APROBADA, "C2")
+    parcial = hasta(Estado.REVISADA, "C2")
     exclusion = servicios.excluir(
         solicitud=parcial, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
     )
+    servicios.aprobar(solicitud=parcial, por=otro_dpo)
     servicios.ejecutar(solicitud=parcial)
     Gestion.objects.create(
         solicitud=parcial,
@@ -307,7 +311,7 @@ def test_the_register_of_a_month_tells_an_extension_what_is_held_back_and_every_
     assert fila.borrado.endswith("3 trazas"), "as many as there were, though the last deletion found one"
     assert "7" not in fila.borrado, "what is not confirmed is not erased"
     sin_confirmar.delete()
-    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
     servicios.ejecutar(solicitud=parcial)
     assert por_referencia()[parcial.referencia].borrado.startswith("Memoria de los agentes: 2 documentos;")
     impreso = leer(mensual.en_pdf(hoy))
@@ -330,11 +334,15 @@ def test_the_queries_of_the_register_of_a_month_do_not_grow_with_rows(
 
 
 def test_what_waits_on_something_held_back_is_said_in_the_queue_and_on_the_panel(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, navegar: Callable[..., Any]
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    dpo: Any,
+    otro_dpo: Any,
+    navegar: Callable[..., Any],
 ) -> None:
     preferencia("C1")
     preferencia("C1", "horario", "tardes")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     exclusiones = [
         servicios.excluir(solicitud=solicitud, destino="memoria", clave=c, motivo="reclamacion", por=dpo)
         for c in ("pref-idioma", "pref-horario")
@@ -345,6 +353,7 @@ def test_what_waits_on_something_held_back_is_said_in_the_queue_and_on_the_panel
         assert "2 datos retenidos" in texto(cliente.get(pagina)), pagina
     assert "Supresiones a medias" not in texto(cliente.get("/"))
 
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     for pagina in paginas:
         assert "2 datos retenidos" in texto(cliente.get(pagina)), pagina
@@ -352,7 +361,7 @@ def test_what_waits_on_something_held_back_is_said_in_the_queue_and_on_the_panel
     assert "solicitud sin terminar de borrar. 1 espera a que se suelten sus datos retenidos." in panel
 
     for exclusion in exclusiones:
-        servicios.liberar(exclusion=exclusion, por=dpo)
+        servicios.liberar(exclusion=exclusion, por=otro_dpo)
     Gestion.objects.create(solicitud=solicitud, destino="langfuse", estado=Gestion.Estado.FALLIDA)
     for pagina in paginas:
         leida = texto(cliente.get(pagina))

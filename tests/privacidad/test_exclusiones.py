@@ -26,14 +26,14 @@ def retener(
 
 
 def test_uno_retenido_el_resto_se_va_y_soltado_termina(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, almacen: Any
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any, almacen: Any
 ) -> None:
     for tipo in ("idioma", "horario", "contacto"):
         preferencia("C1", tipo)
     preferencia("C10", "idioma")
     solicitud = hasta(Estado.REVISADA)
     exclusion = retener(solicitud, dpo)
-    servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo="Solo hay un delegado")
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
 
     evidencia = servicios.ejecutar(solicitud=solicitud)
 
@@ -50,7 +50,7 @@ def test_uno_retenido_el_resto_se_va_y_soltado_termina(
 
     servicios.ejecutar(solicitud=solicitud)  # nothing to do yet, and it says so
     assert solicitud.estado == Estado.PARCIAL
-    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
 
     assert solicitud.estado == Estado.COMPLETADA
@@ -61,16 +61,17 @@ def test_uno_retenido_el_resto_se_va_y_soltado_termina(
 
 
 def test_una_conversacion_retenida(
-    hasta: Callable[..., Any], conversacion: Callable[..., None], dpo: Any
+    hasta: Callable[..., Any], conversacion: Callable[..., None], dpo: Any, otro_dpo: Any
 ) -> None:
     for hilo in ("h1", "h2"):
         conversacion("C1", hilo)
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     exclusion = retener(solicitud, dpo, "h1", "hilos")
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert solicitud.estado == Estado.PARCIAL
     assert [h.thread_id for h in Hilo.objects.all()] == ["h1"]
-    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert solicitud.estado == Estado.COMPLETADA
     assert not Hilo.objects.exists()
@@ -192,18 +193,23 @@ def test_retener_y_soltar_en_el_navegador(revisada: Any, navegar: Callable[..., 
 
 
 def test_la_evidencia_no_dice_que_no_queda_nada_mientras_queda_lo_retenido(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, navegar: Callable[..., Any]
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    dpo: Any,
+    otro_dpo: Any,
+    navegar: Callable[..., Any],
 ) -> None:
     preferencia("C1", "idioma")
     preferencia("C1", "horario", "tardes")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     exclusion = retener(solicitud, dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     cliente = navegar("dpo", nombre="x")
     pagina = cliente.get(solicitud.get_absolute_url()).content.decode()
     assert "queda solo lo que se retuvo" in pagina
     assert "no queda nada" not in pagina
-    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     pagina = cliente.get(solicitud.get_absolute_url()).content.decode()
     assert pagina.count("queda solo lo que se retuvo") == pagina.count("no queda nada") == 1

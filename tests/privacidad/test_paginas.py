@@ -46,7 +46,17 @@ def test_cada_grupo_ve_lo_suyo(grupo: str, navegar: Callable[..., Any], recibida
     [
         "/privacidad/solicitudes/SUP-2026-0099/",
         "/privacidad/solicitudes/C1/",
+        "/privacidad/solicitudes/%00/",
+        "/privacidad/solicitudes/SUP-2026-0001%00/",
+        "/privacidad/solicitudes/%00/menciones/",
+        "/privacidad/solicitudes/%00/datos/",
+        "/privacidad/solicitudes/%00/copia/",
+        "/privacidad/solicitudes/%00/avance/",
+        "/privacidad/solicitudes/%00/certificado.pdf",
+        "/privacidad/solicitudes/SUP-2026-0001/%00.pdf",
+        "/privacidad/expedientes/%00/pdf/",
         "/privacidad/?estado=inventado",
+        "/privacidad/?estado=%00",
     ],
 )
 def test_lo_que_no_existe_no_se_encuentra(url: str, navegar: Callable[..., Any]) -> None:
@@ -112,6 +122,50 @@ def test_un_identificador_en_blanco_no_se_registra(navegar: Callable[..., Any]) 
     assert not Solicitud.objects.exists()
 
 
+def test_un_identificador_con_lo_que_no_se_ve_se_dice_junto_a_el(navegar: Callable[..., Any]) -> None:
+    datos = {"espacio": "clientes", "sujeto_id": "C\u202e1", "canal": "web", "recibida": f"{plazos.hoy()}"}
+    respuesta = navegar("dpo").post(NUEVA, datos)
+    assert respuesta.status_code == 422
+    assert "no se ven" in respuesta.context["formulario"].errors["sujeto_id"][0]
+    assert not Solicitud.objects.exists()
+
+
+def test_se_avisa_de_un_identificador_que_no_es_de_nadie(
+    navegar: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
+) -> None:
+    preferencia("C-77")
+    conversacion("C-78", "h1")
+    dpo = navegar("dpo")
+    for sujeto, avisa in (("C-77", False), ("C-78", False), ("C-7", True), ("c-77", True)):
+        datos = {"espacio": "clientes", "sujeto_id": sujeto, "canal": "web", "recibida": f"{plazos.hoy()}"}
+        pagina = texto(dpo.post(NUEVA, datos, follow=True))
+        assert ("no hay datos con ese identificador" in pagina) is avisa
+
+
+def test_ampliar_el_plazo_no_es_cerrar(navegar: Callable[..., Any], hasta: Callable[..., Any]) -> None:
+    pagina = texto(navegar("dpo", nombre="otra").get(hasta(Estado.IDENTIFICADA).get_absolute_url()))
+    plazo, cerrar = pagina.index("<h2>El plazo</h2>"), pagina.index("<h2>Cerrar sin borrar</h2>")
+    assert plazo < pagina.index("Ampliar el plazo dos meses") < cerrar < pagina.index("Denegar la solicitud")
+
+
+def test_cambiar_lo_aprobado_avisa_de_que_se_aprueba_otra_vez(
+    navegar: Callable[..., Any], hasta: Callable[..., Any], preferencia: Callable[..., None]
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    dpo = navegar("dpo", nombre="otra")
+    datos = {"destino": "memoria", "clave": "pref-idioma", "motivo": "reclamacion"}
+    for url, campos in (
+        (reverse("privacidad:datos", args=[solicitud.referencia]), datos),
+        (reverse("privacidad:copia", args=[solicitud.referencia]), {"motivo": "No hace falta"}),
+    ):
+        solicitud.refresh_from_db()
+        estaba = solicitud.estado
+        avisa = "tiene que aprobarse otra vez" in texto(dpo.post(url, campos, follow=True))
+        assert avisa is (estaba == Estado.APROBADA)
+        assert Solicitud.objects.get().estado == Estado.REVISADA
+
+
 def test_una_vida_entera_en_el_navegador(
     navegar: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
 ) -> None:
@@ -142,8 +196,12 @@ def test_una_vida_entera_en_el_navegador(
     pagina = paso(uno, "revisar")
     assert "«C-77»" in pagina
     assert "Se borrarían 1 documento, 1 hilo, 1 punto de control" in pagina
-    assert "Por qué aprueba quien recibió la solicitud" in pagina  # who received it is asked for the reason
-    assert "Por qué aprueba" not in texto(dos.get(solicitud.get_absolute_url()))
+    # Somebody else can: who received it is told so, and has no button that would refuse.
+    assert "la tiene que aprobar otra persona" in pagina
+    assert "Aprobar la supresión" not in pagina
+    pagina = texto(dos.get(solicitud.get_absolute_url()))
+    assert "Aprobar la supresión" in pagina
+    assert "Por qué aprueba" not in pagina
     paso(dos, "aprobar")
     assert "Borrar los datos de esta persona" in texto(operaciones.get(solicitud.get_absolute_url()))
     pagina = paso(operaciones, "ejecutar")

@@ -465,14 +465,20 @@ def test_lo_que_estaba_retenido_no_se_borra(
 
 
 def test_lo_retenido_en_la_propia_copia_tampoco(
-    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
 ) -> None:
     preferencia("C1")
     preferencia("C1", "horario", "mañanas")
-    solicitud = hasta(Estado.APROBADA, "C1")
+    solicitud = hasta(Estado.REVISADA, "C1")
     servicios.excluir(
         solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
     )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     copias.hacer()
     ordenar("exportar_registro", fichero)

@@ -27,10 +27,11 @@ def barrer(*opciones: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def copia(hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any) -> Copia:
+def copia(hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any) -> Copia:
     preferencia("C1")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     servicios.decidir_copia(solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=1), motivo=None, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     return Copia.objects.get()
 

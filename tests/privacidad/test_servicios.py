@@ -8,16 +8,20 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 
+from memoria.models import Documento
 from privacidad import plazos, servicios
 from privacidad.errores import (
     CuatroOjos,
     DatoNoValido,
     ErrorDePrivacidad,
+    FaltaMotivo,
     SinPermiso,
+    TransicionNoPermitida,
 )
 from privacidad.estados import Estado
-from privacidad.models import Solicitud
+from privacidad.models import Copia, Solicitud
 
 
 def test_recibir_da_referencia_y_plazo(recibida: Callable[..., Any], dpo: Any) -> None:
@@ -94,6 +98,13 @@ def test_ids_que_se_parecen_son_personas_distintas(recibida: Callable[..., Any])
         ({"sujeto_id": None}, "vacío"),
         ({"sujeto_id": "  "}, "solo hay espacios"),
         ({"sujeto_id": "\u00a0\u2003"}, "solo hay espacios"),
+        ({"sujeto_id": "\n"}, "solo hay espacios"),
+        ({"sujeto_id": "C1\nC2"}, "no se ven"),
+        ({"sujeto_id": "C\t1"}, "no se ven"),
+        ({"sujeto_id": "C\u202e1"}, "no se ven"),
+        ({"sujeto_id": "C1\u2069"}, "no se ven"),
+        ({"sujeto_id": "C1\u200b"}, "no se ven"),
+        ({"sujeto_id": "C\x851"}, "no se ven"),
         ({"sujeto_id": "C\x001"}, "caracteres de control"),
         ({"sujeto_id": "C\ud8001"}, "caracteres de control"),
         ({"sujeto_id": "C" * 1_048_576}, "más de"),
@@ -115,6 +126,16 @@ def test_recibir_rechaza_lo_que_no_vale_con_una_frase(cambio: dict[str, Any], fr
     assert not Solicitud.objects.exists()
 
 
+def test_lo_que_hay_en_la_memoria_se_puede_borrar_se_llame_como_se_llame(
+    recibida: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    """An agent wrote it with a line break: refusing that id would leave the person there for good."""
+    preferencia("C1\nC2")
+    assert recibida("C1\nC2").estado == Estado.RECIBIDA
+    with pytest.raises(DatoNoValido, match="no se ven"):
+        recibida("C1\nC3")
+
+
 def test_los_otros_identificadores_se_guardan_mientras_esta_abierta(recibida: Callable[..., Any]) -> None:
     datos = {"email": "ana@x.es", "telefono": "600123123"}
     assert Solicitud.objects.get(pk=recibida(identificadores=datos).pk).identificadores() == datos
@@ -133,29 +154,136 @@ def test_revisar_cuenta_sin_borrar_y_se_puede_repetir(
 
 # -- four eyes --------------------------------------------------------------------------------------
 
+SOLO = "No hay otra persona delegada"
+
 
 def test_quien_recibe_no_aprueba(hasta: Callable[..., Any], dpo: Any, otro_dpo: Any) -> None:
     solicitud = hasta(Estado.REVISADA)
-    with pytest.raises(CuatroOjos):
-        servicios.aprobar(solicitud=solicitud, por=dpo)
+    for motivo in (None, SOLO):  # a reason is no way round: there is somebody else
+        with pytest.raises(CuatroOjos):
+            servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo=motivo)
     assert Solicitud.objects.get().estado == Estado.REVISADA
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     assert solicitud.excepcion_motivo == ""
 
 
-def test_la_excepcion_es_explicita_y_queda_en_la_solicitud(hasta: Callable[..., Any], dpo: Any) -> None:
+def dar_de_baja(persona: Any) -> None:
+    persona.is_active = False
+    persona.save()
+
+
+def test_sin_otra_persona_que_pueda_la_excepcion_es_explicita_y_queda_en_la_solicitud(
+    hasta: Callable[..., Any], dpo: Any, otro_dpo: Any, persona: Callable[..., Any]
+) -> None:
     solicitud = hasta(Estado.REVISADA)
-    for vacio in ("", "  ", "\n"):
-        with pytest.raises(DatoNoValido):
+    dar_de_baja(otro_dpo)
+    persona("operaciones", nombre="ope")  # cannot approve: does not count
+    for vacio in (None, "", "  ", "\n", "x", "nadie más", "x" * 40, "a b c"):
+        with pytest.raises((FaltaMotivo, DatoNoValido)):
             servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo=vacio)
-    servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo="No hay otra persona delegada")
+    servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo=SOLO)
     servicios.ejecutar(solicitud=solicitud)
-    assert Solicitud.objects.get().excepcion_motivo == "No hay otra persona delegada"
+    assert Solicitud.objects.get().excepcion_motivo == SOLO
+
+
+def test_cuenta_quien_puede_y_no_como_se_llama_su_grupo(
+    recibida: Callable[..., Any], dpo: Any, persona: Callable[..., Any]
+) -> None:
+    solicitud = recibida()
+    assert not solicitud.puede_aprobarla_otra(dpo)
+    suelta = persona(nombre="suelta")
+    suelta.user_permissions.add(Permission.objects.get(codename="aprobar_solicitud"))
+    assert solicitud.puede_aprobarla_otra(dpo)
+    dar_de_baja(suelta)
+    assert not solicitud.puede_aprobarla_otra(dpo)
+    jefa = persona(nombre="jefa")
+    jefa.is_superuser = True
+    jefa.save()
+    assert solicitud.puede_aprobarla_otra(dpo)
+    # Who received a linked one has seen as much as who received it: no four eyes.
+    servicios.recibir(espacio="clientes", sujeto_id="C1", canal="web", recibida=plazos.hoy(), por=jefa)
+    assert not solicitud.puede_aprobarla_otra(dpo)
 
 
 def test_la_excepcion_no_se_anota_cuando_no_la_hay(hasta: Callable[..., Any], otro_dpo: Any) -> None:
     with pytest.raises(DatoNoValido, match="solo hace falta"):
-        servicios.aprobar(solicitud=hasta(Estado.REVISADA), por=otro_dpo, excepcion_motivo="Por si acaso")
+        servicios.aprobar(solicitud=hasta(Estado.REVISADA), por=otro_dpo, excepcion_motivo=SOLO)
+
+
+@pytest.mark.parametrize("quien", ["dpo", "otro_dpo"])
+@pytest.mark.parametrize("cambio", ["guardar copia", "no guardarla", "retener", "soltar"])
+def test_cambiar_lo_aprobado_pide_otra_aprobacion(
+    quien: str,
+    cambio: str,
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    preferencia("C1", "idioma")
+    preferencia("C1", "horario")
+    solicitud = hasta(Estado.REVISADA)
+    retener = {"solicitud": solicitud, "destino": "memoria", "motivo": "reclamacion"}
+    exclusion = servicios.excluir(**retener, clave="pref-idioma", por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    por = {"dpo": dpo, "otro_dpo": otro_dpo}[quien]
+    match cambio:
+        case "guardar copia":
+            hasta_cuando = plazos.hoy() + timedelta(days=30)
+            servicios.decidir_copia(solicitud=solicitud, hasta=hasta_cuando, motivo=None, por=por)
+        case "no guardarla":
+            servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="No hace falta", por=por)
+        case "retener":
+            servicios.excluir(**retener, clave="pref-horario", por=por)
+        case "soltar":
+            servicios.liberar(exclusion=exclusion, por=por)
+    actual = Solicitud.objects.get()
+    assert actual.estado == Estado.REVISADA
+    paso = actual.pasos.last()
+    assert paso is not None
+    assert (paso.estado, paso.por, bool(paso.texto)) == (Estado.REVISADA, por, True)
+    with pytest.raises(TransicionNoPermitida):
+        servicios.ejecutar(solicitud=actual)
+    with pytest.raises(CuatroOjos):
+        servicios.aprobar(solicitud=actual, por=dpo)
+    servicios.aprobar(solicitud=actual, por=otro_dpo)
+    servicios.ejecutar(solicitud=actual)
+    assert actual.estado == (Estado.COMPLETADA if cambio == "soltar" else Estado.PARCIAL)
+
+
+def test_lo_que_no_llega_a_cambiar_deja_la_aprobacion(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    for motivo, clave in (("inventado", "pref-idioma"), ("reclamacion", "pref-no-esta")):
+        with pytest.raises(DatoNoValido):
+            servicios.excluir(solicitud=solicitud, destino="memoria", clave=clave, motivo=motivo, por=dpo)
+    with pytest.raises(DatoNoValido):
+        servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="Es de C1", por=dpo)
+    assert Solicitud.objects.get().estado == Estado.APROBADA
+
+
+def test_despues_de_ejecutar_lo_retenido_lo_cambia_quien_podria_aprobarlo(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> None:
+    """What is let go is erased by the next run, and nobody approves it again."""
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    exclusion = servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    with pytest.raises(CuatroOjos):
+        servicios.liberar(exclusion=exclusion, por=dpo)
+    with pytest.raises(CuatroOjos):
+        servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="No hace falta", por=dpo)
+    assert solicitud.exclusiones.activas().count() == 1
+    dar_de_baja(otro_dpo)
+    servicios.liberar(exclusion=exclusion, por=dpo)  # alone, as the exception of the approval would be
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
 
 
 # -- what is kept for good names nobody ---------------------------------------------------------------
@@ -177,6 +305,79 @@ def test_un_motivo_no_puede_estar_vacio_ni_nombrar_a_la_persona(
             servicio(solicitud=solicitud, por=dpo, **{nombre: texto})
     assert Solicitud.objects.get().estado == Estado.RECIBIDA
     servicios.identificar(solicitud=solicitud, como="Pedido C10 mostrado en tienda", por=dpo)
+
+
+@pytest.mark.parametrize(
+    ("texto", "que"),
+    [
+        ("Enseñó el DNI 12345678Z", "NIF"),
+        ("Su NIE es X1234567L", "NIF"),
+        ("Llamada al 612 345 678", "teléfono"),
+        ("Escribió desde otra.cuenta@correo.example", "correo electrónico"),
+        ("Devuelto a ES91 2100 0418 4502 0005 1332", "cuenta bancaria"),
+    ],
+)
+def test_lo_que_se_conserva_no_lleva_datos_de_nadie(
+    texto: str, que: str, hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> None:
+    """Whether or not they were given at intake: it is kept for good, and a register only grows."""
+    preferencia("C1")
+    preferencia("C9")
+    sellada, abierta, retirable = (
+        hasta(Estado.REVISADA, "C9"),
+        hasta(Estado.RECIBIDA, "C2"),
+        hasta(Estado.RECIBIDA, "C3"),
+    )
+    manana = plazos.hoy() + timedelta(days=1)
+    servicios.decidir_copia(solicitud=sellada, hasta=manana, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=sellada, por=otro_dpo)
+    servicios.ejecutar(solicitud=sellada)
+    limitacion = servicios.restringir(
+        espacio="clientes", sujeto_id="C1", clave="pref-idioma", motivo="Lo discute", por=dpo
+    )
+    visto = Documento.objects.get().updated_at
+    suya = {"espacio": "clientes", "sujeto_id": "C1"}
+    copia = {"solicitud": abierta, "hasta": None}
+    intentos: list[Callable[..., Any]] = [
+        lambda: servicios.identificar(solicitud=abierta, como=texto, por=dpo),
+        lambda: servicios.denegar(solicitud=abierta, motivo=texto, por=dpo),
+        lambda: servicios.retirar(solicitud=retirable, motivo=texto, por=dpo),
+        lambda: servicios.ampliar(solicitud=abierta, motivo=texto, por=dpo),
+        lambda: servicios.decidir_copia(**copia, motivo=texto, por=dpo),
+        lambda: servicios.restringir(**suya, motivo=texto, por=dpo),
+        lambda: servicios.levantar(restriccion=limitacion, motivo=texto, por=dpo),
+        lambda: servicios.borrar_dato(**suya, clave="pref-idioma", visto=visto, motivo=texto, por=dpo),
+        lambda: servicios.abrir_copia(copia=Copia.objects.get(), motivo=texto, por=dpo),
+    ]
+    for intento in intentos:
+        with pytest.raises(DatoNoValido, match=que) as error:
+            intento()
+        assert texto.split()[-1] not in str(error.value)
+
+
+def test_una_limitacion_no_repite_el_identificador_de_la_persona(
+    preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C-1.2")
+    suya = {"espacio": "clientes", "sujeto_id": "C-1.2", "por": dpo}
+    with pytest.raises(DatoNoValido, match="repite un identificador"):
+        servicios.restringir(**suya, motivo="Lo pide C-1.2 en tienda")
+    limitacion = servicios.restringir(**suya, motivo="Lo pide en tienda")
+    with pytest.raises(DatoNoValido, match="repite un identificador"):
+        servicios.levantar(restriccion=limitacion, motivo="c-1.2 ya está de acuerdo", por=dpo)
+    servicios.levantar(restriccion=limitacion, motivo="Ya está de acuerdo", por=dpo)
+
+
+@pytest.mark.parametrize(
+    "texto", ["Es Ana Ruiz Gil", "la sra. ruiz gil, en tienda", "GIL, Ána Ruiz", "Ana  Ruiz"]
+)
+def test_el_nombre_que_se_dio_al_recibirla_no_se_repite(
+    texto: str, recibida: Callable[..., Any], dpo: Any
+) -> None:
+    solicitud = recibida("C1", identificadores={"nombre": "Ana Ruiz Gil"})
+    with pytest.raises(DatoNoValido, match="repite un identificador"):
+        servicios.identificar(solicitud=solicitud, como=texto, por=dpo)
+    servicios.identificar(solicitud=solicitud, como="Ana estaba de turno y vio su documento", por=dpo)
 
 
 # -- permissions --------------------------------------------------------------------------------------

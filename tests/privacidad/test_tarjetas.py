@@ -21,12 +21,14 @@ def test_parciales_y_reaparecidas_tienen_la_suya(
     hasta: Callable[..., Any],
     preferencia: Callable[..., None],
     dpo: Any,
+    otro_dpo: Any,
 ) -> None:
     preferencia("C1")
-    retenida = hasta(Estado.APROBADA, "C1")
+    retenida = hasta(Estado.REVISADA, "C1")
     servicios.excluir(
         solicitud=retenida, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
     )
+    servicios.aprobar(solicitud=retenida, por=otro_dpo)
     servicios.ejecutar(solicitud=retenida)
     vuelta = hasta(Estado.COMPLETADA, "C2")
     servicios.reabrir(solicitud=vuelta, sujeto_id="C2", hallado=["memoria"])

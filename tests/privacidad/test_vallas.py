@@ -354,12 +354,13 @@ def test_el_barrido_retira_las_caducadas_y_deja_las_de_los_hilos(
 
 
 def test_un_hilo_retenido_no_tiene_valla(
-    conversacion: Callable[..., None], hasta: Callable[..., Any], dpo: Any, propietario: Any
+    conversacion: Callable[..., None], hasta: Callable[..., Any], dpo: Any, otro_dpo: Any, propietario: Any
 ) -> None:
     conversacion("C1", "h-C1-a")
     conversacion("C1", "h-C1-b")
-    solicitud = hasta(Estado.APROBADA)
+    solicitud = hasta(Estado.REVISADA)
     servicios.excluir(solicitud=solicitud, destino="hilos", clave="h-C1-a", motivo="reclamacion", por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert list(Hilo.objects.values_list("thread_id", flat=True)) == ["h-C1-a"]
     (hilos,) = propietario.execute("SELECT count(*) FROM vallas.vallas WHERE hasta = 'infinity'").fetchone()
