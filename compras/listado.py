@@ -28,7 +28,7 @@ SIN_AUTOR = "nadie"
 # A damaged notice may have no date: it goes last. Byte by byte ("C"), which is the order of dates and, unlike
 # that of a language, the same on every server and after every upgrade of one.
 _FECHA = "(left(COALESCE(value ->> 'fecha', ''), 40) COLLATE \"C\")"
-_AUTOR = "left(value ->> 'autor', 40)"
+_AUTOR = "COALESCE(left(value ->> 'autor', 40), '')"
 _POSICION = f'({_FECHA}, created_at, (prefix COLLATE "C"), (key COLLATE "C"))'
 _POSICION_DEL_PROVEEDOR = f'({_FECHA}, created_at, (key COLLATE "C"))'
 _DE_AVISOS = "prefix ~>=~ 'proveedores.' AND prefix ~<~ 'proveedores/'"
@@ -129,6 +129,9 @@ def _filas(
             _sql(f"{posicion} {'>' if hacia_atras else '<'} ({', '.join(['%s'] * len(valores))})", *valores)
         )
     campos = [_FECHA, "created_at", *([] if filtros.proveedor else ['prefix COLLATE "C"']), 'key COLLATE "C"']
+    if filtros.autor and not filtros.proveedor:
+        # It is the same for all of them; but under a row policy PostgreSQL does not see it, and would sort.
+        campos.insert(0, _AUTOR)
     orden = [RawSQL(c, []) for c in campos]  # noqa: S611 - constants of this module
     consulta = consulta.order_by(*(o.asc() if hacia_atras else o.desc() for o in orden))
     fecha = RawSQL(_FECHA, [], output_field=TextField())  # noqa: S611 - a constant of this module
@@ -149,10 +152,9 @@ def filtrados(filtros: Filtros) -> DocumentoQuerySet[Documento]:
     elif filtros.importancia:
         # The field may be missing, and then it is normal.
         consulta = consulta.filter(_sql("value ->> 'importancia' IS DISTINCT FROM 'alta'"))
-    if filtros.autor == SIN_AUTOR:
-        consulta = consulta.filter(_sql(f"{_AUTOR} IS NULL"))
-    elif filtros.autor:
-        consulta = consulta.filter(_sql(f"{_AUTOR} = %s", filtros.autor))
+    if filtros.autor:
+        autor = "" if filtros.autor == SIN_AUTOR else filtros.autor
+        consulta = consulta.filter(_sql(f"{_AUTOR} = %s", autor))
     if filtros.desde:
         consulta = consulta.filter(_sql(f"{_FECHA} >= %s", filtros.desde.isoformat()))
     if filtros.hasta:

@@ -120,3 +120,26 @@ def test_recuentos_del_panel_y_de_proveedores(
     assert lectura.escritos_desde(ahora + timedelta(hours=1)) == 0
     assert lectura.caducan_antes_de(ahora + timedelta(days=7)) == 1
     assert lectura.vigentes_por_proveedor(["P1", "P10"]) == {"P1": 2, "P10": 0}
+
+
+def test_lo_que_no_es_fecha_tambien_tiene_su_sitio(bd: str, propietario: psycopg.Connection) -> None:
+    """Dates that are no dates, keys and codes of any alphabet: the page after a mark is what follows it."""
+    raros = ["", "2026-03-01", "31/02/2026", "ñ", "Ñ", "z", "Z", "-", "2026-03-01x", "x" * 100]
+    for n, raro in enumerate(raros * 8):
+        propietario.execute(
+            "INSERT INTO langgraph.store (prefix, key, value, created_at) VALUES (%s, %s, %s, 'epoch')",
+            [
+                f"proveedores.{'aAñÑ-_'[n % 6]}{n % 3}",
+                f"{raro}{n}"[:200] or "k",
+                psycopg.types.json.Jsonb({"texto": "x", "fecha": raro} if raro else {"texto": "x"}),
+            ],
+        )
+    todos = [a.clave for t in listado.recorrer(Filtros(estado="todos"), por_tanda=7) for a in t]
+    ida, marca = [], None
+    while True:
+        pagina = listado.pagina(Filtros(estado="todos"), despues=marca)
+        ida += [a.clave for a in pagina.avisos]
+        if (marca := pagina.siguiente) is None:
+            break
+    assert ida == todos
+    assert len(set(todos)) == len(raros) * 8
