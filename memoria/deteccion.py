@@ -217,9 +217,10 @@ _DE_OTRA_COSA = re.compile(
     r"tracking|envios?|localizador|clientes?|cuentas?|polizas?|contenedor(?:es)?|bastidor|cheques?|pagares?|remesas?|"
     r"presupuestos?|ofertas?|precintos?|registro|eprel|proveedor|bobinas?|cupon|matricula|inventario|la)\b"
 )
-#: Between the word and its number: a few letters, or other numbers of the same kind ("refs. 1, 2 y 3").
+#: Between the word and its number: a few letters, and other numbers of the same kind ("refs. 1, 2B y 3", "lotes
+#: del 1 al 3").
 _ENTRE_PALABRA_Y_NUMERO = re.compile(
-    r"(?:[^\d;!?\n,:]{0,24}:?\s*|[\s.:,/º°#-]*(?:[\d .\-/]+(?:,| y| e| o| a|/)\s*)+)"
+    r"[^\d;!?\n,:]{0,24}:?\s*(?:[^\s,;!?]*\d[^\s,;!?]*(?: \d+)*\s*(?:,|/|y\b|e\b|o\b|al?\b)\s*)*"
 )
 
 
