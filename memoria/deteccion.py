@@ -155,16 +155,12 @@ _UNIDADES = re.compile(
 
 
 def _telefonos(texto: str) -> Iterator[Hallazgo]:
-    hasta = 0
-    for patron, valido in ((_INTERNACIONAL, _es_internacional), (_NACIONAL, _es_nacional)):
+    for patron, donde_acaba in ((_INTERNACIONAL, _es_internacional), (_NACIONAL, _es_nacional)):
         for m in patron.finditer(texto):
-            if m.start() < hasta and patron is _NACIONAL and texto[m.start()] == "\x00":
-                continue
-            fin = valido(texto, m.start(), m.end())
-            if fin:
-                hasta = fin
-                yield Hallazgo(Clase.TELEFONO, m.start(), fin, re.sub(r"[^\d+]", "", texto[m.start() : fin]))
-                texto = texto[: m.start()] + "\x00" * (fin - m.start()) + texto[fin:]
+            if fin := donde_acaba(texto, *m.span()):
+                inicio = m.start()
+                yield Hallazgo(Clase.TELEFONO, inicio, fin, re.sub(r"[^\d+]", "", texto[inicio:fin]))
+                texto = texto[:inicio] + "\x00" * (fin - inicio) + texto[fin:]
 
 
 def _es_internacional(texto: str, inicio: int, fin: int) -> int | None:
@@ -217,8 +213,8 @@ _DE_OTRA_COSA = re.compile(
     r"tracking|envios?|localizador|clientes?|cuentas?|polizas?|contenedor(?:es)?|bastidor|cheques?|pagares?|remesas?|"
     r"presupuestos?|ofertas?|precintos?|registro|eprel|proveedor|bobinas?|cupon|matricula|inventario|la)\b"
 )
-#: Between the word and its number: a few letters, and other numbers of the same kind ("refs. 1, 2B y 3", "lotes
-#: del 1 al 3").
+#: Between the word and its number: a few letters, and other numbers of the same kind ("refs. 1, 2B y 3",
+#: "lotes del 1 al 3").
 _ENTRE_PALABRA_Y_NUMERO = re.compile(
     r"[^\d;!?\n,:]{0,24}:?\s*(?:[^\s,;!?]*\d[^\s,;!?]*(?: \d+)*\s*(?:,|/|y\b|e\b|o\b|al?\b)\s*)*"
 )
