@@ -184,6 +184,12 @@ class AlmacenMemoria(PostgresStore):
         with self._cursor() as cursor:
             return cursor.execute(consulta, parametros).fetchall()  # a constant of ours
 
+    @contextmanager
+    def conexion(self) -> Iterator[psycopg.Connection[DictRow]]:
+        """A connection of the store's pool, in autocommit, for the rooms with tables of their own."""
+        with self._cursor() as cursor:
+            yield cursor.connection
+
     # -- one batch ----------------------------------------------------------------------------------
 
     def _ejecutar(self, ops: list[Op], puestas: dict[int, _Puesta]) -> list[Result]:

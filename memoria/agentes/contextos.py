@@ -24,6 +24,8 @@ class ContextoCliente:
     """A customer talking about an order."""
 
     ESPACIO: ClassVar[str] = "clientes"
+    #: The owner space of the documents that a run of this kind may read.
+    DOCUMENTOS: ClassVar[str] = "cliente"
 
     cliente_id: str
     tienda: str
@@ -47,6 +49,7 @@ class ContextoEmpleado:
     """A shop assistant at work."""
 
     ESPACIO: ClassVar[str] = "empleados"
+    DOCUMENTOS: ClassVar[str] = "sala"
 
     empleado_id: str
     tienda: str
@@ -70,6 +73,7 @@ class ContextoCompras:
     """A purchasing planner on one supplier: the thread is the planner's, the notices the supplier's."""
 
     ESPACIO: ClassVar[str] = "proveedores"
+    DOCUMENTOS: ClassVar[str] = "compras"
 
     comprador_id: str
     proveedor_id: str

@@ -41,7 +41,11 @@ def crear_agente_cliente(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Agente[ContextoCliente]:
     """The agent a customer talks to about an order. It remembers what the customer declares."""
-    tools = [herramientas.recordar_preferencia(ContextoCliente), herramientas.preferencias(ContextoCliente)]
+    tools = [
+        herramientas.recordar_preferencia(ContextoCliente),
+        herramientas.preferencias(ContextoCliente),
+        herramientas.consultar_documentos(ContextoCliente),
+    ]
     return _crear("cliente", ContextoCliente, modelo, tools, almacen, checkpointer)
 
 
@@ -52,7 +56,11 @@ def crear_agente_sala(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Agente[ContextoEmpleado]:
     """The shop assistant's agent. It remembers the section the employee works in."""
-    tools = [herramientas.recordar_preferencia(ContextoEmpleado), herramientas.preferencias(ContextoEmpleado)]
+    tools = [
+        herramientas.recordar_preferencia(ContextoEmpleado),
+        herramientas.preferencias(ContextoEmpleado),
+        herramientas.consultar_documentos(ContextoEmpleado),
+    ]
     return _crear("sala", ContextoEmpleado, modelo, tools, almacen, checkpointer)
 
 
@@ -63,9 +71,8 @@ def crear_agente_compras(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Agente[ContextoCompras]:
     """The purchasing planner's agent. It reads the notices of a supplier and writes none."""
-    return _crear(
-        "compras", ContextoCompras, modelo, [herramientas.avisos_proveedor()], almacen, checkpointer
-    )
+    tools = [herramientas.avisos_proveedor(), herramientas.consultar_documentos(ContextoCompras)]
+    return _crear("compras", ContextoCompras, modelo, tools, almacen, checkpointer)
 
 
 def _crear(

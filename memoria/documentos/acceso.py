@@ -46,6 +46,7 @@ def en_espacio(espacio: str) -> Iterator[None]:
             antes = cursor.fetchone()[0] or ""
             cursor.execute(PONER, [espacio])
         yield
-        # On an error the transaction, or its savepoint, is rolled back, and the setting with it.
-        with connection.cursor() as cursor:
-            cursor.execute(PONER, [antes])
+        # What is rolled back, by an error or on purpose, takes the setting with it.
+        if not connection.needs_rollback:
+            with connection.cursor() as cursor:
+                cursor.execute(PONER, [antes])

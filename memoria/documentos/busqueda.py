@@ -10,26 +10,36 @@ No Django here: an agent's process imports it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import psycopg
+from langgraph.store.base import BaseStore
+from psycopg.errors import InsufficientPrivilege, UndefinedColumn, UndefinedTable
 from psycopg.rows import dict_row
 
-from memoria.almacen import en_texto
-from memoria.busqueda import LARGO_MAXIMO_CONSULTA, en_palabras, lexico, tramos, trozos
-from memoria.documentos.espacios import en_espacio
+from memoria.almacen import AlmacenMemoria, en_texto
+from memoria.busqueda import LARGO_MAXIMO_CONSULTA, en_terminos, lexico, tramos, trozos
+from memoria.documentos.espacios import comprobar_espacio, en_espacio
 from memoria.embeddings import EmbeddingsNoDisponibles, ModeloEmbeddings
 
 logger = logging.getLogger(__name__)
 
-#: What importance adds to the score of a section, and what having been changed today does. At the top of a
-#: ranking one place is worth 1.6 %: an important document passes three that answer alike, a new one, two.
-PESO_IMPORTANCIA = 0.05
-PESO_RECIENTE = 0.03
+Conectar = Callable[[], AbstractContextManager[psycopg.Connection[Any]]]
+
+#: What importance adds to the score of a section, and what having been changed today does. At the top of both
+#: rankings one place is worth 1.6 %: neither lifts a section over one that answers better by both.
+PESO_IMPORTANCIA = 0.015
+PESO_RECIENTE = 0.01
 #: Days in which what being recent adds halves.
 SEMIVIDA_DIAS = 180
+#: Sections whose similarity falls in the same step are as near as one another: less is noise of the model.
+ESCALON = 0.05
+#: Share of the question that a section must have, by the rarity of its words, to answer by its words alone.
+COBERTURA_MINIMA = 0.2
 #: Sections of one document in an answer, so that a long one does not take every place.
 SECCIONES_POR_PAGINA = 2
 
@@ -58,7 +68,7 @@ class Hallazgo:
 
 
 def buscar_documentos(
-    conexion: psycopg.Connection[Any],
+    conectar: Conectar,
     espacio: str,
     consulta: str,
     *,
@@ -67,25 +77,27 @@ def buscar_documentos(
 ) -> list[Hallazgo]:
     """The sections of ``espacio`` that answer ``consulta``, best first; an empty list is an answer too.
 
-    ``modelo`` is the one that embedded the sections, or ``None`` where there are no vectors.
+    ``conectar`` lends a connection, in autocommit or not, once the question has been embedded. ``modelo`` is
+    the one that embedded the sections, or ``None`` where there are no vectors.
 
     Raises :class:`memoria.documentos.espacios.EspacioDesconocido`.
     """
     consulta = consulta.replace("\x00", " ")[:LARGO_MAXIMO_CONSULTA].strip()
     if not consulta:
         return []
-    # Embedding may be a call to an endpoint: it is done before the transaction.
+    comprobar_espacio(espacio)
+    # Embedding may be a call to an endpoint: no connection is held meanwhile.
     vector = _vector(modelo, consulta)
     parametros: dict[str, Any] = {
         "espacio": espacio,
-        "palabras": en_palabras(consulta),
+        "palabras": en_terminos(consulta),
         "limite": limite,
         "por_pagina": SECCIONES_POR_PAGINA,
         "umbral": 0.0,
     }
     if vector is not None and modelo is not None:
         parametros |= {"vector": en_texto(vector), "modelo": modelo.nombre, "umbral": modelo.umbral}
-    with en_espacio(conexion, espacio):
+    with conectar() as conexion, en_espacio(conexion, espacio):
         # The type and the operators of pgvector may live in either schema.
         conexion.execute("SET LOCAL search_path = public, langgraph")
         with conexion.cursor(row_factory=dict_row) as cursor:
@@ -93,10 +105,19 @@ def buscar_documentos(
     return [_hallazgo(fila, parametros["umbral"]) for fila in filas]
 
 
-def hay_vectores(conexion: psycopg.Connection[Any]) -> bool:
-    """Whether this database has the table of vectors of documents (it does where it has pgvector)."""
-    fila = conexion.execute("SELECT to_regclass('public.documentos_vector') IS NOT NULL AS hay").fetchone()
-    return bool(fila and (fila["hay"] if isinstance(fila, dict) else fila[0]))
+def recordar(store: BaseStore | None, espacio: str, consulta: str, *, limite: int) -> list[Hallazgo]:
+    """The same for an agent, over the connections of its store.
+
+    Nothing comes back where there is nothing to ask: no store, one that is not in PostgreSQL, or a database
+    that was prepared before there were documents.
+    """
+    if not isinstance(store, AlmacenMemoria):
+        return []
+    try:
+        return buscar_documentos(store.conexion, espacio, consulta, modelo=store.modelo, limite=limite)
+    except (UndefinedTable, UndefinedColumn, InsufficientPrivilege) as error:
+        logger.warning("La base no tiene documentos (%s): ejecute «preparar».", type(error).__name__)
+        return []
 
 
 def _vector(modelo: ModeloEmbeddings | None, consulta: str) -> list[float] | None:
@@ -164,18 +185,27 @@ ORDER BY r.puntos DESC, r.key
 LIMIT %(limite)s
 """
 
+# By its words: sections with as much of the question share a place.
+_POR_PALABRAS = """
+por_palabras AS (
+    SELECT key, cobertura, rank() OVER (ORDER BY round(cobertura::numeric, 3) DESC) AS lugar FROM lexico
+)"""
+
 TEXTO = f"""
 WITH {_LEXICO},
+{_POR_PALABRAS},
 fusion AS (
-    SELECT key, 1.0 / (60 + puesto) AS puntos, NULL::float8 AS similitud FROM lexico
+    SELECT key, 1.0 / (60 + lugar) AS puntos, NULL::float8 AS similitud
+    FROM por_palabras WHERE cobertura >= {COBERTURA_MINIMA}
 ),
 {_FINAL}
 """
 
-# Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009). A section with no word of the
-# question answers only from the model's threshold on. One that has no vector yet is found by its words.
+# Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009). A section with too few words of
+# the question answers from the model's threshold on. One that has no vector yet is found by its words.
 HIBRIDA = f"""
 WITH {_LEXICO},
+{_POR_PALABRAS},
 cercanas AS MATERIALIZED (
     SELECT seccion_id AS key, embedding <=> %(vector)s::vector AS distancia
     FROM public.documentos_vector
@@ -183,15 +213,15 @@ cercanas AS MATERIALIZED (
     ORDER BY distancia
     LIMIT 50
 ),
-semantico AS (
-    SELECT key, row_number() OVER (ORDER BY distancia, key) AS puesto FROM cercanas
+por_significado AS (
+    SELECT key, rank() OVER (ORDER BY floor(distancia / {ESCALON})) AS lugar FROM cercanas
 ),
 sumadas AS (
-    SELECT key, sum(1.0 / (60 + puesto)) AS puntos, bool_or(con_termino) AS con_termino
+    SELECT key, sum(1.0 / (60 + lugar)) AS puntos, max(cobertura) AS cobertura
     FROM (
-        SELECT key, puesto, false AS con_termino FROM semantico
+        SELECT key, lugar, NULL::float8 AS cobertura FROM por_significado
         UNION ALL
-        SELECT key, puesto, true FROM lexico
+        SELECT key, lugar, cobertura FROM por_palabras
     ) AS dos
     GROUP BY key
 ),
@@ -200,7 +230,7 @@ fusion AS (
     FROM sumadas u
     LEFT JOIN public.documentos_vector v
         ON v.seccion_id = u.key AND v.{_DEL_ESPACIO} AND v.modelo = %(modelo)s
-    WHERE u.con_termino OR 1 - (v.embedding <=> %(vector)s::vector) >= %(umbral)s
+    WHERE u.cobertura >= {COBERTURA_MINIMA} OR 1 - (v.embedding <=> %(vector)s::vector) >= %(umbral)s
 ),
 {_FINAL}
 """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 from django.contrib.auth.models import User
 from django.db import connection
 from django.http import Http404
@@ -81,12 +83,15 @@ def por_ruta(espacio: str, rutas: Iterable[str]) -> dict[str, int]:
 def buscar(espacio: str, consulta: str) -> tuple[list[Hallazgo], bool]:
     """The sections that answer, and whether meaning was looked at too."""
     modelo = embeddings_configurados() if hay_tabla() else None
+    hallazgos = busqueda.buscar_documentos(_conectar, espacio, consulta, modelo=modelo, limite=HALLAZGOS)
+    return hallazgos, modelo is not None
+
+
+@contextmanager
+def _conectar() -> Iterator[psycopg.Connection[Any]]:
+    """The connection below Django's: the search is the one the agents use."""
     connection.ensure_connection()
-    conexion: Any = connection.connection  # psycopg's own: the search is the one the agents use
-    return (
-        busqueda.buscar_documentos(conexion, espacio, consulta, modelo=modelo, limite=HALLAZGOS),
-        modelo is not None,
-    )
+    yield connection.connection
 
 
 def nombres(autores: Iterable[int | None]) -> dict[int, str]:

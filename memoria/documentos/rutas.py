@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from django.utils.translation import gettext as _
+
 #: In bytes of UTF-8: a file system keeps names of up to 255, and the temporary name is a little longer.
 LARGO_MAXIMO_SEGMENTO = 200
 LARGO_MAXIMO_RUTA = 400
@@ -24,25 +26,29 @@ class RutaNoValida(ValueError):
 def comprobar_ruta(ruta: str) -> str:
     """``ruta``, if it is the path of a document. Raises :class:`RutaNoValida`."""
     if not ruta:
-        raise RutaNoValida("La ruta está vacía: escriba una como «portes.md».")
+        raise RutaNoValida(_("La ruta está vacía: escriba una como «portes.md»."))
     if _PROHIBIDOS.search(ruta):
         raise RutaNoValida(
-            "La ruta tiene caracteres que un nombre de fichero no admite en todas partes (saltos de línea, "
-            'invisibles, o uno de \\ : * ? " < > |).'
+            _(
+                "La ruta tiene caracteres que un nombre de fichero no admite en todas partes (saltos de "
+                'línea, invisibles, o uno de \\ : * ? " < > |).'
+            )
         )
     if len(ruta.encode()) > LARGO_MAXIMO_RUTA:
-        raise RutaNoValida(f"La ruta pasa de {LARGO_MAXIMO_RUTA} octetos: use nombres más cortos.")
+        raise RutaNoValida(
+            _("La ruta pasa de %(maximo)s octetos: use nombres más cortos.") % {"maximo": LARGO_MAXIMO_RUTA}
+        )
     if unicodedata.normalize("NFC", ruta) != ruta:
-        raise RutaNoValida("La ruta tiene acentos sueltos (letras descompuestas): vuelva a escribirla.")
-    if any(unicodedata.category(c) == "Cf" for c in ruta):
-        raise RutaNoValida("La ruta tiene caracteres invisibles: vuelva a escribir el nombre.")
+        raise RutaNoValida(_("La ruta tiene acentos sueltos (letras descompuestas): vuelva a escribirla."))
+    if not ruta.isprintable():
+        raise RutaNoValida(_("La ruta tiene caracteres invisibles: vuelva a escribir el nombre."))
     *carpetas, nombre = ruta.split("/")
     for segmento in (*carpetas, nombre):
         _comprobar_segmento(segmento)
     if not nombre.endswith(".md") or nombre == ".md":
-        raise RutaNoValida("El nombre de un documento termina en «.md».")
+        raise RutaNoValida(_("El nombre de un documento termina en «.md»."))
     if any(c.lower().endswith(".md") for c in carpetas):
-        raise RutaNoValida("Una carpeta no termina en «.md»: se confundiría con un documento.")
+        raise RutaNoValida(_("Una carpeta no termina en «.md»: se confundiría con un documento."))
     return ruta
 
 
@@ -72,14 +78,15 @@ def _visible(caracter: str) -> str:
 
 def _comprobar_segmento(segmento: str) -> None:
     if not segmento:
-        raise RutaNoValida("La ruta no empieza ni termina en «/» ni tiene dos seguidas.")
+        raise RutaNoValida(_("La ruta no empieza ni termina en «/» ni tiene dos seguidas."))
     if segmento in (".", "..") or segmento.startswith("."):
-        raise RutaNoValida("Ninguna parte de la ruta empieza por un punto.")
+        raise RutaNoValida(_("Ninguna parte de la ruta empieza por un punto."))
     if segmento != segmento.strip() or segmento.endswith("."):
-        raise RutaNoValida("Ninguna parte de la ruta empieza ni termina en espacio, ni termina en punto.")
+        raise RutaNoValida(_("Ninguna parte de la ruta empieza ni termina en espacio, ni termina en punto."))
     if len(segmento.encode()) > LARGO_MAXIMO_SEGMENTO:
         raise RutaNoValida(
-            f"Una parte de la ruta pasa de {LARGO_MAXIMO_SEGMENTO} octetos: use nombres más cortos."
+            _("Una parte de la ruta pasa de %(maximo)s octetos: use nombres más cortos.")
+            % {"maximo": LARGO_MAXIMO_SEGMENTO}
         )
     if _RESERVADOS.fullmatch(segmento):
-        raise RutaNoValida("Una parte de la ruta es un nombre que Windows se reserva: elija otro.")
+        raise RutaNoValida(_("Una parte de la ruta es un nombre que Windows se reserva: elija otro."))

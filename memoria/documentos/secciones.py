@@ -29,11 +29,19 @@ class Trozo(NamedTuple):
 def partir(titulo: str, texto: str) -> list[Trozo]:
     """The parts of a document, in order; one at least, so that a document of one title is found too."""
     trozos = []
-    for encabezados, cuerpo in _por_titulos(texto):
-        if encabezados and encabezados[0] == titulo:
-            encabezados = encabezados[1:]
-        rastro = SEPARADOR.join([titulo, *encabezados])[:LARGO_ENCABEZADO]
-        trozos += [Trozo(rastro, parte) for parte in _por_parrafos(cuerpo)]
+    apartados = list(_por_titulos(texto))
+    for n, (encabezados, cuerpo) in enumerate(apartados):
+        # The first heading usually repeats the title.
+        propios = encabezados[1:] if encabezados[:1] == [titulo] else encabezados
+        rastro = SEPARADOR.join([titulo, *propios])
+        if len(rastro) > LARGO_ENCABEZADO:
+            # No word is lost: what does not fit above goes below.
+            cuerpo = f"{SEPARADOR.join(encabezados)}\n\n{cuerpo}"
+        partes = list(_por_parrafos(cuerpo))
+        es_hoja = n + 1 == len(apartados) or len(apartados[n + 1][0]) <= len(encabezados)
+        if not partes and encabezados and es_hoja:
+            partes = [""]  # nothing below it; its own words are words of the document
+        trozos += [Trozo(rastro[:LARGO_ENCABEZADO], parte) for parte in partes]
     return trozos or [Trozo(titulo[:LARGO_ENCABEZADO], "")]
 
 
@@ -71,8 +79,7 @@ def _por_titulos(texto: str) -> Iterator[tuple[list[str], str]]:
         nivel = titulo[0]
         pila = [*(p for p in pila if p[0] < nivel), titulo]
         cuerpo = []
-    # The last heading counts with nothing below it too: its words are words of the document.
-    yield [t for _, t in pila if t], "\n".join(cuerpo) or " "
+    yield [t for _, t in pila if t], "\n".join(cuerpo)
 
 
 def _por_parrafos(cuerpo: str) -> Iterator[str]:

@@ -214,7 +214,7 @@ def test_la_lista_que_ve_el_modelo_es_la_de_la_politica(crear: Any, espacio: str
     crear(modelo).invoke(PREGUNTA, context=contexto)
 
     por_nombre = {h["function"]["name"]: h["function"]["parameters"] for h in modelo.herramientas}
-    assert set(por_nombre) == {"recordar_preferencia", "preferencias"}
+    assert set(por_nombre) == {"recordar_preferencia", "preferencias", "consultar_documentos"}
     propiedades = por_nombre["recordar_preferencia"]["properties"]
     assert set(propiedades) == {"tipo", "valor"}
     tipo = propiedades["tipo"]

@@ -1,0 +1,80 @@
+"""A document as a file: its text, and before it what a file has no other place for.
+
+A page of ordinary importance whose title is its first heading is its text and nothing more. Otherwise the
+file begins with a block of two lines at most, which is read back the same::
+
+    ---
+    titulo: Portes y devoluciones
+    importancia: alta
+    ---
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from memoria.documentos.models import LARGO_MAXIMO_TITULO
+from memoria.documentos.secciones import titulo_de
+from memoria.politica import Importancia
+
+
+class Contenido(NamedTuple):
+    """What a file says."""
+
+    titulo: str
+    importancia: str
+    texto: str
+
+
+class FicheroNoValido(ValueError):
+    """A file cannot be a document. The message is the reason, and repeats nothing of what it says."""
+
+
+def leer(ruta: str, octetos: bytes) -> Contenido:
+    """What a file says. Raises :class:`FicheroNoValido`."""
+    try:
+        texto = octetos.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FicheroNoValido(_("No está en UTF-8: guárdelo en esa codificación.")) from None
+    if "\x00" in texto:
+        raise FicheroNoValido(_("Tiene octetos nulos: no es un texto."))
+    texto = texto.replace("\r\n", "\n").replace("\r", "\n")
+    datos: dict[str, str] = {}
+    if m := _CABECERA.match(texto):
+        datos = dict(linea.split(": ", 1) for linea in m[1].rstrip("\n").split("\n"))
+        texto = texto[m.end() :]
+    texto = texto.strip("\n")
+    importancia = datos.get("importancia", Importancia.NORMAL.value)
+    if importancia not in tuple(Importancia):
+        raise FicheroNoValido(_("Su importancia no es «normal» ni «alta»."))
+    return Contenido(datos.get("titulo") or titulo_por_defecto(ruta, texto), importancia, texto)
+
+
+def escribir(ruta: str, titulo: str, importancia: str, texto: str) -> bytes:
+    """The inverse of :func:`leer`: what it gives is read back as the same."""
+    datos = []
+    if titulo != titulo_por_defecto(ruta, texto):
+        datos.append(f"titulo: {titulo}")
+    if importancia != Importancia.NORMAL:
+        datos.append(f"importancia: {importancia}")
+    cuerpo = f"{texto}\n" if texto else ""
+    if datos or _CABECERA.match(cuerpo) or cuerpo.startswith("\ufeff"):
+        cabecera = datos or [f"importancia: {importancia}"]
+        return "\n".join(["---", *cabecera, "---", cuerpo]).encode()
+    return cuerpo.encode()
+
+
+def titulo_por_defecto(ruta: str, texto: str) -> str:
+    """Its first heading or, without one, its name: ``plazos-de-entrega.md`` is «Plazos de entrega»."""
+    nombre = re.sub(r"[-_]+", " ", ruta.rpartition("/")[2].removesuffix(".md"))
+    for posible in (titulo_de(texto) or "", nombre[:1].upper() + nombre[1:], ruta):
+        if limpio := " ".join(posible.split())[:LARGO_MAXIMO_TITULO].strip():
+            return limpio
+    return ruta
+
+
+# Only what we write: any other block of a file is part of its text, and stays.
+_CABECERA = re.compile(r"---\n(titulo: [^\n]+\n(?:importancia: [^\n]+\n)?|importancia: [^\n]+\n)---\n")
