@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DATOS = Path(__file__).parent / "datos"
+AVISOS, CONSULTAS = DATOS / "avisos.csv", DATOS / "consultas.csv"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Consulta:
     tipo: str
 
 
-def leer_avisos(fichero: Path = DATOS / "avisos.csv") -> list[Aviso]:
+def leer_avisos(fichero: Path = AVISOS) -> list[Aviso]:
     with fichero.open(encoding="utf-8", newline="") as f:
         return [
             Aviso(fila["proveedor_id"], fila["aviso_id"], fila["fecha"], fila["texto"])
@@ -33,7 +34,7 @@ def leer_avisos(fichero: Path = DATOS / "avisos.csv") -> list[Aviso]:
         ]
 
 
-def leer_consultas(fichero: Path = DATOS / "consultas.csv") -> list[Consulta]:
+def leer_consultas(fichero: Path = CONSULTAS) -> list[Consulta]:
     with fichero.open(encoding="utf-8", newline="") as f:
         return [
             Consulta(

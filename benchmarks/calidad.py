@@ -6,6 +6,10 @@ ranking is any function ``(proveedor_id, consulta) -> ordered aviso ids``; ``eva
 product's own is :func:`memoria.busqueda.buscar_avisos`, over notices written through its store; full text
 alone and vectors alone are its peers.
 
+``--avisos`` and ``--consultas`` take another set. In ``datos/``, ``avisos_propios.csv`` with
+``consultas_propias.csv``, and ``consultas_posteriores.csv`` on the notices of both, tell whether what is
+gained on the first holds.
+
 With ``--url --modelo --dims`` (and ``EMBEDDINGS_API_KEY``) a remote model is measured instead: its threshold
 is read off the last table.
 """
@@ -24,7 +28,7 @@ from statistics import fmean
 
 from langgraph.store.base import PutOp
 
-from benchmarks.avisos import Aviso, Consulta, leer_avisos, leer_consultas
+from benchmarks.avisos import AVISOS, CONSULTAS, Aviso, Consulta, leer_avisos, leer_consultas
 from benchmarks.banco import Banco, abrir_banco
 from memoria.almacen import AlmacenMemoria
 from memoria.busqueda import buscar_avisos, normalizada
@@ -236,6 +240,8 @@ def imprimir(informe: Informe) -> Iterator[str]:
 def main() -> None:
     argumentos = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     argumentos.add_argument("--json", type=Path, metavar="FILE")
+    argumentos.add_argument("--avisos", type=Path, metavar="CSV", nargs="+", default=[AVISOS])
+    argumentos.add_argument("--consultas", type=Path, metavar="CSV", default=CONSULTAS)
     argumentos.add_argument("--url")
     argumentos.add_argument("--modelo")
     argumentos.add_argument("--dims", type=int)
@@ -249,7 +255,9 @@ def main() -> None:
         umbral=opciones.umbral,
     )
     with abrir_banco(modelo) as banco:
-        informe = medir(banco)
+        informe = medir(
+            banco, [a for f in opciones.avisos for a in leer_avisos(f)], leer_consultas(opciones.consultas)
+        )
     for linea in imprimir(informe):
         print(linea)
     if opciones.json:

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore, SearchItem
 
-from memoria import politica, vocabulario
+from memoria import erratas, politica, vocabulario
 from memoria.almacen import AlmacenMemoria, en_texto
 from memoria.embeddings import EmbeddingsNoDisponibles
 
@@ -137,12 +137,19 @@ def hallar_avisos(
     vector = _vector(almacen, consulta)
     umbral = math.inf
     if vector is None:
-        filas = almacen.consultar(_TEXTO_COMPLETO_FILTRADO if filtrado else _TEXTO_COMPLETO, parametros)
+        sentencia = _TEXTO_COMPLETO_FILTRADO if filtrado else _TEXTO_COMPLETO
     else:
+        sentencia = _HIBRIDO_FILTRADO if filtrado else _HIBRIDO
         parametros["vector"] = en_texto(vector)
-        filas = almacen.consultar(_HIBRIDO_FILTRADO if filtrado else _HIBRIDO, parametros)
         umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
-    return [_hallazgo(namespace, f, umbral) for f in filas] if _hay_respuesta(filas, terminos, umbral) else []
+    filas = almacen.consultar(sentencia, parametros)
+    corregidos = _corregir(almacen, parametros, filas)
+    if corregidos != terminos:
+        terminos = parametros["palabras"] = corregidos
+        filas = almacen.consultar(sentencia, parametros)
+    if not _hay_respuesta(filas, terminos, umbral):
+        return []
+    return [_hallazgo(namespace, fila, terminos, umbral) for fila in filas]
 
 
 def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:
@@ -153,6 +160,44 @@ def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:
     except EmbeddingsNoDisponibles as error:
         logger.warning("Búsqueda de avisos sin vectores: %s", error)
         return None
+
+
+def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[dict[str, Any]]) -> list[str]:
+    """The terms, those that nobody knows having now the words they may be a slip of."""
+    terminos: list[str] = parametros["palabras"]
+    hallados = dict(zip(filas[0]["huecos"] or [], filas[0]["veces"] or [], strict=True)) if filas else {}
+    dudosos = [
+        n
+        for n, termino in enumerate(terminos)
+        if len(termino) >= erratas.LARGO_MINIMO
+        and termino.isalpha()  # no words of any group after it, no figures
+        and not hallados.get(n + 1)
+        and not vocabulario.es_generica(termino)
+    ]
+    if not dudosos:
+        return terminos
+    escritas = almacen.consultar(
+        _VOCES,
+        {
+            "prefijo": parametros["prefijo"],
+            "dudosas": [terminos[n] for n in dudosos],
+            "iniciales": [terminos[n][0] for n in dudosos],
+        },
+    )[0]
+    corregidos = list(terminos)
+    for n, raiz in zip(dudosos, escritas["raices"], strict=True):
+        lexemas = erratas.parecidas(raiz, escritas["voces"] or [])
+        conocidas = vocabulario.conocidas()
+        voces = erratas.parecidas(terminos[n], conocidas.palabras)
+        voces |= erratas.parecidas(terminos[n], conocidas.comienzos, comienzos=True)
+        afines = [vocabulario.afines(voz) for voz in voces]
+        palabras_afines = voces.union(*(a.palabras for a in afines if a))
+        comienzos = lexemas.union(*(a.comienzos for a in afines if a))
+        if palabras_afines or comienzos:
+            corregidos[n] = _termino(
+                terminos[n], vocabulario.Afines(frozenset(palabras_afines), frozenset(comienzos))
+            )
+    return corregidos
 
 
 def _hay_respuesta(filas: list[dict[str, Any]], terminos: list[str], umbral: float) -> bool:
@@ -172,14 +217,16 @@ def _hay_respuesta(filas: list[dict[str, Any]], terminos: list[str], umbral: flo
     dicen = [h for h in cuentan if not vocabulario.es_generica(terminos[h - 1].partition("\t")[0])]
     # Of a question with generic words alone ("pedidos") they are what is asked.
     preguntadas = dicen or cuentan
-    hallados = sum(veces[h] > 0 for h in preguntadas)
+    hallados: int = sum(veces[h] > 0 for h in preguntadas)
     return hallados > 0 and hallados * PARTE_QUE_BASTA >= len(preguntadas)
 
 
-def _hallazgo(namespace: tuple[str, ...], fila: dict[str, Any], umbral: float) -> Hallazgo:
+def _hallazgo(
+    namespace: tuple[str, ...], fila: dict[str, Any], terminos: list[str], umbral: float
+) -> Hallazgo:
     similitud = fila["similitud"]
     texto = str(fila["value"].get("texto", ""))
-    marcas = tramos(texto, fila["posiciones"] or [])
+    marcas = tramos(texto, [*(fila["posiciones"] or []), *_posiciones_de_codigos(texto, terminos)])
     return Hallazgo(
         namespace=namespace,
         key=fila["key"],
@@ -191,6 +238,18 @@ def _hallazgo(namespace: tuple[str, ...], fila: dict[str, Any], umbral: float) -
         # Nothing to highlight: only its meaning can have brought it.
         por_significado=similitud is not None and (similitud >= umbral or not marcas),
     )
+
+
+def _posiciones_de_codigos(texto: str, terminos: list[str]) -> Iterator[int]:
+    """Where the codes of the question are, whose parts count only one after the other."""
+    codigos = [termino.split(" ") for termino in terminos if " " in termino and "\t" not in termino]
+    if not codigos:
+        return
+    del_texto = [palabra.texto for palabra in palabras(texto)]
+    for partes in codigos:
+        for n in range(len(del_texto) - len(partes) + 1):
+            if del_texto[n : n + len(partes)] == partes:
+                yield from range(n + 1, n + len(partes) + 1)
 
 
 # -- words and where they are ---------------------------------------------------------------------
@@ -245,24 +304,25 @@ def en_terminos(consulta: str) -> list[str]:
     """As :func:`en_palabras`, each word followed by those of its groups (see ``TERMINOS``)."""
     terminos = []
     for palabra in en_palabras(consulta):
-        afines = vocabulario.afines(palabra)
-        if afines:
-            comienzos = " | ".join(f"'{comienzo}':*" for comienzo in sorted(afines.comienzos))
-            terminos.append(f"{palabra}\t{' '.join(sorted(afines.palabras))}\t{comienzos}")
-        else:
-            terminos.append(palabra)
+        afines = None if " " in palabra else vocabulario.afines(palabra)
+        terminos.append(_termino(palabra, afines) if afines else palabra)
     return terminos
 
 
+def _termino(palabra: str, afines: vocabulario.Afines) -> str:
+    comienzos = " | ".join(f"'{comienzo}':*" for comienzo in sorted(afines.comienzos))
+    return f"{palabra}\t{' '.join(sorted(afines.palabras))}\t{comienzos}"
+
+
 def tramos(texto: str, posiciones: list[int]) -> tuple[tuple[int, int], ...]:
-    """The spans of the words at those positions (from 1), neighbours without a gap joined."""
+    """The spans of the words at those positions (from 1), those of one code joined."""
     buscadas = set(posiciones)
     unidos: list[tuple[int, int]] = []
     for n, palabra in enumerate(palabras(texto), start=1):
         if n not in buscadas:
             continue
-        if unidos and unidos[-1][1] >= palabra.inicio:
-            unidos[-1] = (unidos[-1][0], max(unidos[-1][1], palabra.fin))
+        if unidos and n - 1 in buscadas and _UNIDOS.fullmatch(texto, unidos[-1][1], palabra.inicio):
+            unidos[-1] = (unidos[-1][0], palabra.fin)
         else:
             unidos.append((palabra.inicio, palabra.fin))
     return tuple(unidos)
@@ -447,6 +507,22 @@ puntuados AS MATERIALIZED (
 {_ORDENADOS}
 """
 
+
+# To mend slips by. Of a supplier with more notices, the words of the last ones: reading all those of 5,000
+# would take longer than the search.
+_VOCES = """
+SELECT (
+    SELECT array_agg(DISTINCT lexeme)
+    FROM (
+        SELECT lexemas FROM store WHERE prefix = %(prefijo)s AND expires_at > now()
+        ORDER BY created_at DESC LIMIT 500
+    ) AS ultimos, unnest(lexemas)
+    WHERE left(lexeme, 1) = ANY (%(iniciales)s)
+) AS voces, (
+    SELECT array_agg(coalesce((ts_lexize('pg_catalog.spanish_stem', palabra))[1], palabra) ORDER BY n)
+    FROM unnest(%(dudosas)s::text[]) WITH ORDINALITY AS d (palabra, n)
+) AS raices
+"""
 
 _TEXTO_COMPLETO, _TEXTO_COMPLETO_FILTRADO = _texto_completo("true"), _texto_completo(_FILTROS)
 _HIBRIDO, _HIBRIDO_FILTRADO = _hibrido("true"), _hibrido(_FILTROS)

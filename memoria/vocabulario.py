@@ -43,9 +43,13 @@ def es_generica(palabra: str) -> bool:
 
 
 @cache
-def conocidas() -> frozenset[str]:
+def conocidas() -> Afines:
     """Every word and beginning of the groups."""
-    return frozenset(voz.removesuffix("*") for voz in _voces_por_palabra())
+    voces = _voces_por_palabra()
+    return Afines(
+        frozenset(v for v in voces if not v.endswith("*")),
+        frozenset(v[:-1] for v in voces if v.endswith("*")),
+    )
 
 
 def _formas(palabra: str) -> set[str]:
@@ -105,7 +109,7 @@ bajada bajan bajado baja abarat* barat* rebaj* reduc* menos
 descuent* dto bonific* rappel oferta promo* rebaj* liquida* ganga saldo regal* gratis mitad friday
 volumen rappel objetivo
 pago pagar pagan paguen cobr* vencimiento aplaz* contado tesoreri* finanz* financ*
-anticip* adelant* aval* fianza garantia prepago
+anticip* adelant* aval* fianza prepago
 factur* fra abono abonar contabil* cobran cobro cargo iva
 devol* devuel* retorno retornar abono recog* sobra* sobre sobran sobro excedent* invendid* rma
 defect* tara tarado taras falla fallo fallan averi* desperfect* danad* golpe* abolla* mancha* raya*

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
+import memoria
 from memoria.almacen import AlmacenMemoria
-from memoria.busqueda import buscar_avisos
+from memoria.busqueda import buscar_avisos, hallar_avisos, normalizada, palabras
 from memoria.politica import PoliticaIncumplida, espacio
 
 DATOS = Path(__file__).resolve().parents[2] / "benchmarks" / "datos" / "avisos.csv"
@@ -116,6 +121,7 @@ def test_twenty_own_notices_among_five_thousand_foreign_ones(
         FROM langgraph.store s WHERE s.prefix LIKE 'proveedores.OTRO%'
         """
     )
+    assert con_avisos.modelo
     exactos = [
         clave
         for (clave,) in propietario.execute(
@@ -136,3 +142,219 @@ def test_a_store_of_langgraph_answers_too() -> None:
     almacen.put(espacio("proveedores", "P1"), "a", {"texto": "uno", "fecha": "2026-01-01"})
     assert [a.key for a in buscar_avisos(almacen, "P1", "uno")] == ["a"]
     assert buscar_avisos(almacen, "P2", "uno") == []
+
+
+# -- words: accents, plurals, slips, codes ----------------------------------------------------------
+
+TEXTOS = {
+    "minimo": "El pedido mínimo pasa a 900 €.",
+    "tx": "Los taladros TX-18 traen un cargador equivocado, lote L0926.",
+    "logrono": "La tienda de Logroño se queda sin reparto los martes.",
+    "garantia": "La garantía será de tres años.",
+    "cierre": "Del 3 al 24 de agosto paran los hornos.",
+}
+
+
+@pytest.fixture
+def con_textos(almacen_compras: AlmacenMemoria) -> AlmacenMemoria:
+    for clave, texto in TEXTOS.items():
+        almacen_compras.put(espacio("proveedores", "P9"), clave, {"texto": texto, "fecha": "2026-11-01"})
+    return almacen_compras
+
+
+@pytest.mark.parametrize(
+    ("consulta", "esperado", "marcado"),
+    [
+        ("minimos", ["minimo"], ["mínimo"]),  # plural and no accent
+        ("MÍNIMA", ["minimo"], ["mínimo"]),
+        ("logrono", ["logrono"], ["Logroño"]),  # a place
+        ("tx18", ["tx"], ["TX-18"]),
+        ("TX-18", ["tx"], ["TX-18"]),
+        ("tx 18", ["tx"], ["TX-18"]),
+        ("l0926", ["tx"], ["L0926"]),
+        ("garntía", ["garantia"], ["garantía"]),  # a slip
+        ("graantia", ["garantia"], ["garantía"]),  # letters swapped
+        ("taladrso", ["tx"], ["taladros"]),
+        ("bacaciones", [], []),  # the first letter too: another word
+        ("vacasiones", ["cierre"], ["agosto", "paran"]),  # a slip of a word of the trade that is not there
+        ("vacaciones de verano", ["cierre"], ["agosto", "paran"]),
+        ("TX-19", [], []),  # another code
+        ("18", ["tx"], ["18"]),
+        ("0926", ["tx"], ["0926"]),
+        ("retirada de un lote", ["tx"], ["lote"]),
+    ],
+)
+def test_how_a_word_may_be_written(
+    con_textos: AlmacenMemoria, consulta: str, esperado: list[str], marcado: list[str]
+) -> None:
+    hallados = hallar_avisos(con_textos, "P9", consulta, limite=10)
+    assert [h.key for h in hallados if h.marcas][:1] == esperado[:1]
+    if esperado:
+        assert hallados[0].key == esperado[0]
+        assert {t for t, marcada in hallados[0].trozos() if marcada} >= set(marcado) - {"agosto", "paran"}
+
+
+def test_the_pieces_are_the_text_and_no_markup(almacen_compras: AlmacenMemoria) -> None:
+    texto = "<b>Subida</b> & «subidas» de Ñandú: SUBEN\tlas İ ﬁchas ½ y ＴＸ１８ 🚚 "
+    almacen_compras.put(espacio("proveedores", "P9"), "a", {"texto": texto, "fecha": "2026-11-01"})
+    (hallado,) = hallar_avisos(almacen_compras, "P9", "subida fichas TX-18", limite=3)
+    assert "".join(trozo for trozo, _ in hallado.trozos()) == texto
+    assert [t for t, marcado in hallado.trozos() if marcado] == [
+        "Subida",
+        "subidas",
+        "SUBEN",
+        "ﬁchas",
+        "ＴＸ１８",
+    ]
+
+
+@given(
+    texto=st.text(
+        st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from("aeiosñÁü1809-./ "),
+        max_size=80,
+    )
+)
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_python_and_the_database_count_the_same_words(texto: str, propietario: psycopg.Connection) -> None:
+    """Or the words marked would be others. 'simple': a stop word has its place but no lexeme."""
+    consulta = f"SELECT to_tsvector('pg_catalog.simple', {normalizada('%(texto)s::text')})::text"
+    fila = propietario.execute(consulta, {"texto": texto}).fetchone()
+    assert fila
+    de_la_base: dict[int, str] = {}
+    for lexema in fila[0].split():
+        palabra, _, posiciones = lexema.rpartition(":")
+        de_la_base |= {int(p): palabra.strip("'") for p in posiciones.split(",")}
+    nuestras = {
+        n: p.texto.removesuffix("s") if len(p.texto) > 3 else p.texto
+        for n, p in enumerate(palabras(texto), start=1)
+    }
+    assert nuestras == de_la_base
+
+
+def test_the_column_is_made_as_the_questions(
+    con_textos: AlmacenMemoria, propietario: psycopg.Connection
+) -> None:
+    fila = propietario.execute(
+        f"""
+        SELECT count(*) FILTER (WHERE lexemas = to_tsvector('pg_catalog.spanish',
+                   {normalizada("(value ->> 'texto') || ' ' || coalesce(value ->> 'asunto', '')")})), count(*)
+        FROM langgraph.store WHERE starts_with(prefix, 'proveedores.')
+        """
+    ).fetchone()
+    assert fila == (len(TEXTOS), len(TEXTOS))
+
+
+def test_the_subject_of_a_notice_is_searched_too(almacen_compras: AlmacenMemoria) -> None:
+    almacen_compras.put(
+        espacio("proveedores", "P9"),
+        "a",
+        {"texto": "Llamar antes del martes.", "fecha": "2026-11-01", "asunto": "Tornillería zincada"},
+    )
+    (hallado,) = hallar_avisos(almacen_compras, "P9", "zincada", limite=3)
+    assert hallado.marcas == ()
+
+
+# -- nothing when there is no answer ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "consulta", ["huelga", "¿hay que pagar algún anticipo?", "fraude", "zzzz", "¿?", "el de la"]
+)
+def test_what_nobody_wrote_about_gets_nothing(con_textos: AlmacenMemoria, consulta: str) -> None:
+    assert buscar_avisos(con_textos, "P9", consulta) == []
+
+
+def test_a_word_that_is_there_is_found_however_common(con_textos: AlmacenMemoria) -> None:
+    assert [h.key for h in buscar_avisos(con_textos, "P9", "pedido", limite=1)] == ["minimo"]
+
+
+# -- what only tells apart what is as good ----------------------------------------------------------
+
+
+def _poner(almacen: AlmacenMemoria, clave: str, texto: str, fecha: str = "2026-11-01", **mas: str) -> None:
+    almacen.put(espacio("proveedores", "P9"), clave, {"texto": texto, "fecha": fecha, **mas})
+
+
+def test_of_two_as_good_the_recent_the_important_and_the_valid_first(almacen_compras: AlmacenMemoria) -> None:
+    hoy = datetime.now(tz=UTC).date()
+    texto = "Los portes van a nuestro cargo."
+    _poner(almacen_compras, "d-vieja", texto, str(hoy - timedelta(days=700)))
+    _poner(almacen_compras, "c-hoy", texto, str(hoy))
+    _poner(almacen_compras, "b-alta", texto, str(hoy), importancia="alta")
+    _poner(almacen_compras, "e-pasada", texto, str(hoy), valido_hasta=str(hoy - timedelta(days=1)))
+    hallados = [h.key for h in buscar_avisos(almacen_compras, "P9", "portes", limite=10)]
+    assert hallados[:2] == ["b-alta", "c-hoy"]
+    assert set(hallados) == {"b-alta", "c-hoy", "d-vieja", "e-pasada"}
+
+
+def test_a_clearly_better_one_is_never_buried(almacen_compras: AlmacenMemoria) -> None:
+    hoy = datetime.now(tz=UTC).date()
+    _poner(almacen_compras, "buena", "Plazo de entrega de las cerraduras: nueve semanas.", "2019-01-01")
+    for n in range(5):
+        _poner(
+            almacen_compras, f"otra{n}", "Las cerraduras vienen en caja nueva.", str(hoy), importancia="alta"
+        )
+    assert buscar_avisos(almacen_compras, "P9", "plazo de entrega de las cerraduras")[0].key == "buena"
+
+
+def test_a_date_that_is_none_breaks_nothing(
+    con_textos: AlmacenMemoria, propietario: psycopg.Connection
+) -> None:
+    propietario.execute(
+        """UPDATE langgraph.store SET value = value || '{"fecha": "2026-99-99", "valido_hasta": 3}'"""
+    )
+    assert buscar_avisos(con_textos, "P9", "garantía")[0].key == "garantia"
+
+
+def test_filters(almacen_compras: AlmacenMemoria) -> None:
+    _poner(almacen_compras, "a", "Portes a nuestro cargo", "2026-01-10", importancia="alta", autor="7")
+    _poner(almacen_compras, "b", "Portes a su cargo", "2026-02-10", autor="8")
+    casos: list[tuple[dict[str, Any], set[str]]] = [
+        ({}, {"a", "b"}),
+        ({"desde": date(2026, 2, 10)}, {"b"}),
+        ({"hasta": date(2026, 1, 10)}, {"a"}),
+        ({"desde": date(2026, 1, 11), "hasta": date(2026, 2, 9)}, set()),
+        ({"importancia": "alta"}, {"a"}),
+        ({"importancia": "normal"}, {"b"}),
+        ({"autor": "8"}, {"b"}),
+    ]
+    for filtros, esperados in casos:
+        assert {
+            h.key for h in hallar_avisos(almacen_compras, "P9", "portes", limite=5, **filtros)
+        } == esperados
+
+
+def test_why_it_matched(con_textos: AlmacenMemoria) -> None:
+    por_palabras = hallar_avisos(con_textos, "P9", "mínimo", limite=1)[0]
+    assert por_palabras.marcas == ((10, 16),)
+    sin_palabras = [h for h in hallar_avisos(con_textos, "P9", "mínimo", limite=10) if not h.marcas]
+    assert sin_palabras
+    assert all(h.por_significado for h in sin_palabras)
+
+
+# -- the column of an earlier version ----------------------------------------------------------------
+
+
+def test_preparing_again_remakes_an_old_column_and_only_that(
+    con_textos: AlmacenMemoria, propietario: psycopg.Connection
+) -> None:
+    guion = (Path(memoria.__file__).parent / "sql" / "busqueda.sql").read_text(encoding="utf-8")
+    antes = propietario.execute(
+        "SELECT key, xmin::text, lexemas::text FROM langgraph.store ORDER BY key"
+    ).fetchall()
+    propietario.execute(guion)
+    assert (
+        propietario.execute(
+            "SELECT key, xmin::text, lexemas::text FROM langgraph.store ORDER BY key"
+        ).fetchall()
+        == antes
+    )
+    propietario.execute("COMMENT ON COLUMN langgraph.store.lexemas IS NULL")  # as the first version left it
+    propietario.execute("CREATE INDEX store_lexemas_idx ON langgraph.store USING gin (lexemas)")
+    propietario.execute(guion)
+    assert [
+        f[2] for f in propietario.execute("SELECT key, 1, lexemas::text FROM langgraph.store ORDER BY key")
+    ] == [f[2] for f in antes]
+    fila = propietario.execute("SELECT to_regclass('langgraph.store_lexemas_idx') IS NULL").fetchone()
+    assert fila == (True,)
+    assert buscar_avisos(con_textos, "P9", "garantía")
