@@ -86,6 +86,7 @@ class Campo:
 class Espacio:
     """One root namespace and its rules.
 
+    ``finalidad`` is what the documents are kept for, as whom they are about is told (art. 15(1)(a) GDPR).
     ``vida_minutos`` is the longest a document lives without being read or said again, in whole minutes.
     ``incrusta`` says whether ``texto`` (and only ``texto``) is embedded for search by meaning.
     ``documentos_esperados`` is the number of documents per subject above which the closed list must have
@@ -93,6 +94,7 @@ class Espacio:
     """
 
     nombre: str
+    finalidad: str
     escritor: Escritor
     vida_minutos: int
     renueva_al_leer: bool
@@ -130,6 +132,7 @@ ESPACIOS: Mapping[str, Espacio] = {
     for e in (
         Espacio(
             nombre="clientes",
+            finalidad="Atender a la persona, en sus próximas conversaciones, como ella misma ha pedido.",
             escritor=Escritor.AGENTE,
             vida_minutos=365 * MINUTOS_POR_DIA,
             renueva_al_leer=True,
@@ -140,6 +143,10 @@ ESPACIOS: Mapping[str, Espacio] = {
         ),
         Espacio(
             nombre="proveedores",
+            finalidad=(
+                "Que quien planifica las compras tenga en cuenta lo que se sabe del proveedor y todavía "
+                "no es una incidencia."
+            ),
             escritor=Escritor.COMPRAS,
             vida_minutos=90 * MINUTOS_POR_DIA,
             renueva_al_leer=False,
@@ -156,6 +163,7 @@ ESPACIOS: Mapping[str, Espacio] = {
         ),
         Espacio(
             nombre="empleados",
+            finalidad="Atender al empleado según la sección en la que ha dicho que trabaja.",
             escritor=Escritor.AGENTE,
             vida_minutos=180 * MINUTOS_POR_DIA,
             renueva_al_leer=True,

@@ -25,6 +25,8 @@ from privacidad import conversaciones, copias
 from privacidad.destinos import DESTINOS, Sujeto, destino
 from privacidad.errores import DestinoNoDisponible
 from privacidad.escritos.papel import Papel
+from privacidad.estados import Estado
+from privacidad.informacion import informar
 from privacidad.models import Copia, Restriccion, Solicitud, TrozoCopia
 from privacidad.olvido import en_el_prefijo
 from privacidad.plazos import MADRID
@@ -75,6 +77,8 @@ def componer(*, espacio: str, sujeto_id: str, referencia: str, momento: datetime
         "producido": momento.isoformat(),
         "espacio": espacio,
         "identificador": sujeto_id,
+        "informacion": [i._asdict() for i in informar(espacio)],
+        "no_incluye": list(_NO_INCLUYE),
     }
     salida = io.BytesIO()
     with gzip.GzipFile(fileobj=salida, mode="wb", mtime=0) as comprimido:
@@ -250,25 +254,14 @@ def _pdf(
                 ("Producido", _fecha(momento.isoformat())),
             ]
         )
-        papel.parrafo(_para_que(espacio))
-        papel.parrafo(
-            "Puede pedir que se corrijan, que se supriman o que se limite su uso, y reclamar ante la Agencia "
-            "Española de Protección de Datos (www.aepd.es)."
-        )
+        papel.apartado("Sobre estos datos (artículo 15.1 del RGPD)")
+        papel.ficha([(i.titulo, " ".join(i.frases)) for i in informar(espacio)])
         for seccion in SECCIONES:
             _seccion(papel, seccion, vistos[seccion], cuantos[seccion])
+        papel.apartado("Lo que no está en este expediente")
+        for frase in _NO_INCLUYE:
+            papel.parrafo(frase)
         return papel.bytes()
-
-
-def _para_que(espacio: str) -> str:
-    reglas = politica.ESPACIOS[espacio]
-    dias = reglas.vida_minutos // politica.MINUTOS_POR_DIA
-    renovacion = " desde la última vez que se usan" if reglas.renueva_al_leer else ""
-    return (
-        "La memoria de los agentes guarda lo que la persona declara y ningún otro sistema tiene, para "
-        f"atenderla como ha pedido. Cada dato se borra a los {dias} días"
-        f"{renovacion}. No se ceden a nadie."
-    )
 
 
 def _seccion(papel: Papel, seccion: str, elementos: list[Elemento], cuantos: int) -> None:
@@ -291,7 +284,7 @@ def _escribir_documento(papel: Papel, d: Elemento) -> None:
         *((_CAMPOS.get(k, k), _corto(v)) for k, v in contenido.items() if k != "tipo"),
         ("Escrito", _fecha(d["escrito"])),
         ("Actualizado", _fecha(d["actualizado"])),
-        ("Caduca", _fecha(d["caduca"])),
+        ("Caduca", _fecha(d["caduca"], sin="no caduca")),
     ]
     if d["limitado"]:
         pares.append(("Limitado", "sí: ningún agente lo lee"))
@@ -327,7 +320,7 @@ def _escribir_solicitud(papel: Papel, s: Elemento) -> None:
         [
             ("Referencia", s["referencia"]),
             ("Recibida", s["recibida"]),
-            ("Estado", s["estado"]),
+            ("Estado", str(Estado(s["estado"]).label)),
             ("Cerrada", _fecha(s["cerrada"]) if s["cerrada"] else "no"),
             *((k, _corto(v)) for k, v in s["identificadores"].items()),
         ]
@@ -354,6 +347,12 @@ def _escribir_recuento(papel: Papel, r: Elemento) -> None:
     papel.parrafo(f"{d.etiqueta}: {hay or 'nada'}.")
 
 
+_NO_INCLUYE = (
+    "Lo que textos de otras personas digan de ella: esos textos no son suyos, y sin más datos que su "
+    "identificador no se sabe cuáles la nombran.",
+    "El contenido de lo que está fuera de esta aplicación, como las trazas: solo cuánto hay.",
+    "Lo que otros sistemas del responsable tengan de ella, como pedidos o devoluciones.",
+)
 _TITULOS = {
     "documentos": "Lo que se recuerda",
     "conversaciones": "Conversaciones",
@@ -388,7 +387,7 @@ def _corto(valor: Any) -> str:
     return texto if len(texto) <= LARGO_EN_PDF else f"{texto[:LARGO_EN_PDF]}… (sigue en el documento JSON)"
 
 
-def _fecha(iso: str | None) -> str:
+def _fecha(iso: str | None, *, sin: str = "no consta") -> str:
     if not iso:
-        return "no caduca"
+        return sin
     return timezone.localtime(datetime.fromisoformat(iso), MADRID).strftime("%d/%m/%Y %H:%M")
