@@ -111,7 +111,7 @@ volumen rappel objetivo
 pago pagar pagan paguen cobr* vencimiento aplaz* contado tesoreri* finanz* financ*
 anticip* adelant* aval* fianza prepago
 factur* fra abono abonar contabil* cobran cobro cargo iva
-devol* devuel* retorno retornar abono recog* sobra* sobre sobran sobro excedent* invendid* rma
+devol* devuel* retorno retornar abono recog* sobra* sobran sobro excedent* invendid* rma
 defect* tara tarado taras falla fallo fallan averi* desperfect* danad* golpe* abolla* mancha* raya*
     rayan encog* gote* suelta* suelt* rompe* rompi* roto rota rotura
 golpe* abolla* aplast* danad* danos desperfect* rotura roto rota desportill* desconch*
@@ -127,7 +127,7 @@ contact* comercial delegad* representante gestor gestora responsable interlocuto
     tfno tlf movil llam* correo mail email buzon atiend* atenc*
 direccion buzon correo mail email escrib*
 jubil* sustitu* relev* reemplaz* marcha baja
-descatalog* discontinu* desaparec* sustitu* deja dejan dejar extin* suprim* elimin* fuera
+descatalog* discontinu* desaparec* sustitu* deja dejan dejar extin* suprim* elimin*
 novedad* nuev* lanz* amplia* alta estren* incorpor*
 catalog* coleccion muestra muestrario showroom temporada feria
 envas* embal* packaging caja blister bolsa formato carton bandeja estuche faja presentacion bote
