@@ -15,11 +15,12 @@ exports: each of those is a destination of its own (docs/privacidad/destinos.md)
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 from django.conf import settings
@@ -38,12 +39,16 @@ RUTA = "/api/public/traces"
 POR_PAGINA = 100
 #: How many ids in one DELETE; see https://langfuse.com/faq/all/api-limits.
 POR_BORRADO = 50
-#: Seconds to connect, and to wait for each answer; from a page, less (:mod:`privacidad.destinos.prisa`).
-ESPERA = httpx.Timeout(20.0, connect=5.0)
+#: Seconds for a whole request, from looking its server up to the last byte of the answer, however it comes;
+#: from a page, less (:mod:`privacidad.destinos.prisa`).
+ESPERA = 20.0
 #: A pause that is asked for (429) is made when it is short; a longer one is for the next run.
 PAUSA_MAXIMA = 20
 PAUSAS = 5
 _DESDE_SIEMPRE = "1970-01-01T00:00:00Z"
+
+
+T = TypeVar("T")
 
 
 class Langfuse(Destino):
@@ -109,7 +114,7 @@ def _habla_con_agentes(espacio: str) -> bool:
     return politica.ESPACIOS[espacio].escritor is politica.Escritor.AGENTE
 
 
-def _todas(cliente: httpx.Client, *, de: str = "", hasta: datetime | None = None) -> Iterator[_Traza]:
+def _todas(cliente: _Cliente, *, de: str = "", hasta: datetime | None = None) -> Iterator[_Traza]:
     """Every trace (of that user, from before that moment), page by page. Raises
     :class:`DestinoNoDisponible` unless all of them came.
 
@@ -131,7 +136,7 @@ def _todas(cliente: httpx.Client, *, de: str = "", hasta: datetime | None = None
 
 
 def _pagina(
-    cliente: httpx.Client, numero: int, *, por_pagina: int, de: str, hasta: datetime | None = None
+    cliente: _Cliente, numero: int, *, por_pagina: int, de: str, hasta: datetime | None = None
 ) -> _Pagina:
     consulta = {
         "page": str(numero),
@@ -181,27 +186,57 @@ def _lotes(ids: list[str]) -> Iterator[list[str]]:
 # which are not kept.
 
 
+class _Cliente:
+    """Connections to Langfuse, kept from one request to the next.
+
+    httpx's own timeouts are of each read: a server that sends a byte now and then never meets one. Only a
+    task can be stopped wherever it is, so the requests are made in a loop that runs for each of them alone.
+    """
+
+    def __init__(self, bucle: asyncio.Runner) -> None:
+        self._bucle = bucle
+        self._http = httpx.AsyncClient(
+            base_url=settings.LANGFUSE_URL,
+            auth=(settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY),
+            headers={"Accept": "application/json"},
+            timeout=None,  # noqa: S113 - the limit is of the whole request
+        )
+
+    def pedir(self, metodo: str, segundos: float, **peticion: Any) -> httpx.Response:
+        """Raises :class:`TimeoutError`, and what httpx raises."""
+        return self._bucle.run(_antes_de(segundos, self._http.request(metodo, RUTA, **peticion)))
+
+    def cerrar(self) -> None:
+        self._bucle.run(self._http.aclose())
+
+
+async def _antes_de(segundos: float, tarea: Coroutine[Any, Any, T]) -> T:
+    async with asyncio.timeout(segundos):
+        return await tarea
+
+
 @contextmanager
-def _abrir() -> Iterator[httpx.Client]:
+def _abrir() -> Iterator[_Cliente]:
     if not settings.LANGFUSE_URL:
         raise DestinoNoDisponible(_("Langfuse no está configurado: falta LANGFUSE_URL."))
-    with httpx.Client(
-        base_url=settings.LANGFUSE_URL,
-        auth=(settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY),
-        headers={"Accept": "application/json"},
-    ) as cliente:
-        yield cliente
+    # A loop of its own, and never the thread's: who calls may have one.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as bucle:
+        cliente = _Cliente(bucle)
+        try:
+            yield cliente
+        finally:
+            cliente.cerrar()
 
 
-def _pedir(cliente: httpx.Client, metodo: str, **peticion: Any) -> Any:
+def _pedir(cliente: _Cliente, metodo: str, **peticion: Any) -> Any:
     """One request; its JSON. Raises :class:`DestinoNoDisponible` with what to do about it."""
     for intento in range(PAUSAS + 1):
-        espera = _espera()
+        queda = prisa.queda()
         try:
             with prisa.midiendo():
-                respuesta = cliente.request(metodo, RUTA, timeout=espera, **peticion)
-        except httpx.TimeoutException:
-            if espera is not ESPERA:
+                respuesta = cliente.pedir(metodo, ESPERA if queda is None else queda, **peticion)
+        except TimeoutError:
+            if queda is not None:
                 raise SinTiempo from None
             raise DestinoNoDisponible(_("Langfuse no ha respondido a tiempo: vuelva a intentarlo.")) from None
         except (httpx.HTTPError, httpx.InvalidURL):
@@ -221,11 +256,6 @@ def _pedir(cliente: httpx.Client, metodo: str, **peticion: Any) -> Any:
         with prisa.midiendo():
             time.sleep(pausa)
     return _json(respuesta)
-
-
-def _espera() -> httpx.Timeout:
-    queda = prisa.queda()
-    return ESPERA if queda is None else httpx.Timeout(queda, connect=min(queda, 2.0))
 
 
 def _pausa(respuesta: httpx.Response) -> int:

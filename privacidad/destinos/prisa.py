@@ -1,6 +1,6 @@
 """How long a page may wait for other systems. A command waits as long as each of them is given.
 
-An external destination asks :func:`queda` before each call, limits its wait to that, and makes the call
+An external destination asks :func:`queda` before each call, limits the whole call to that, and makes it
 inside :func:`midiendo`. Only the time spent so counts: what PostgreSQL takes is another matter.
 """
 

@@ -28,7 +28,8 @@ class ServidorLangfuse:
     ``asincrono`` deletes when :meth:`procesar` is called and ``perdida`` never; ``500``, ``html``,
     ``incompleta`` (fewer traces than it says), ``sin_filtro`` (takes no notice of ``userId``), ``limite``
     (429, and then it answers), ``limite_diario`` (429 on deleting), ``lento`` (holds every answer until
-    :attr:`suelta`), ``borra_lento`` (only those of deletions) and ``redirige``.
+    :attr:`suelta`), ``borra_lento`` (only those of deletions), ``gotea`` (sends each answer a byte every
+    twentieth of a second), ``gotea_cabeceras`` (the same from its first header) and ``redirige``.
     """
 
     modo: str = ""
@@ -164,10 +165,21 @@ class _Manejador(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(octetos)))
             for nombre, valor in cabeceras.items():
                 self.send_header(nombre, valor)
+            if self.servidor.modo == "gotea_cabeceras":
+                self._gotear(b"HTTP/1.1 200 OK\r\nX-Larga: " + b"x" * 10_000)
             self.end_headers()
-            self.wfile.write(octetos)
-        except BrokenPipeError:
-            pass  # the client did not wait
+            if self.servidor.modo == "gotea":
+                self._gotear(octetos)
+            else:
+                self.wfile.write(octetos)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client did not wait
+
+    def _gotear(self, octetos: bytes) -> None:
+        for octeto in octetos:
+            self.wfile.write(bytes([octeto]))
+            if self.servidor.suelta.wait(0.05):
+                raise BrokenPipeError
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silent: the tests read :attr:`ServidorLangfuse.peticiones`."""
