@@ -262,10 +262,11 @@ def test_un_dato_que_llega_ya_aprobada_detiene_la_ejecucion(
     solicitud = revisada()
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     recibida(SUJETO, identificadores={"email": "otra@ejemplo.es"})
-    with pytest.raises(MencionesSinDecidir):
+    with pytest.raises(TransicionNoPermitida):
         servicios.ejecutar(solicitud=solicitud)
-    assert Solicitud.objects.get(pk=solicitud.pk).estado == Estado.APROBADA
-    servicios.revisar(solicitud=solicitud, por=dpo)
+    assert Solicitud.objects.get(pk=solicitud.pk).estado == Estado.REVISADA
+    with pytest.raises(MencionesSinDecidir):
+        servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     decidir(solicitud, "a", "borrar", dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)

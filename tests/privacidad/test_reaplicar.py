@@ -437,6 +437,7 @@ def test_lo_que_estaba_retenido_no_se_borra(
     conversacion: Callable[..., None],
     hasta: Callable[..., Any],
     dpo: Any,
+    otro_dpo: Any,
 ) -> None:
     """Held back after the copy was made: only the register, by its digest, knows which rows they are."""
     preferencia("C1")
@@ -447,6 +448,7 @@ def test_lo_que_estaba_retenido_no_se_borra(
     copias.hacer()
     for destino, clave in (("memoria", "pref-horario"), ("hilos", "h-C1-b")):
         servicios.excluir(solicitud=solicitud, destino=destino, clave=clave, motivo="reclamacion", por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)  # what had been approved has changed
     servicios.ejecutar(solicitud=solicitud)
     assert solicitud.estado == Estado.PARCIAL
     ordenar("exportar_registro", fichero)
