@@ -6,15 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.contrib import messages
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from memoria.documentos.acceso import espacios_visibles, puede_escribir
-from memoria.explorador.acceso import Peticion
+from memoria.explorador.acceso import Peticion, a_entrar
 
 P = ParamSpec("P")
 Vista = Callable[Concatenate[Peticion, P], HttpResponse]
@@ -48,11 +45,6 @@ def del_espacio(*, escribir: bool = False) -> Callable[[Vista[P]], Protegida[P]]
 
 
 def _a_entrar(request: HttpRequest, espacio: str) -> HttpResponse:
-    if request.method == "POST":
-        messages.warning(
-            request,
-            _("Su sesión había terminado y no se ha guardado nada. Vuelva a entrar y repita lo que hacía."),
-        )
     # Some views only take POST and have no page to land on: the list does.
     lista = reverse("documentos:lista", args=[espacio])
-    return redirect_to_login(request.get_full_path() if request.method == "GET" else lista)
+    return a_entrar(request, request.get_full_path() if request.method == "GET" else lista)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -14,8 +15,12 @@ from privacidad import avance as avances
 from privacidad.models import Solicitud
 
 
+def _la_pagina(referencia: str) -> str:
+    return reverse("privacidad:solicitud", args=[referencia])
+
+
 @require_safe
-@con_permiso("privacidad.view_solicitud")
+@con_permiso("privacidad.view_solicitud", volver=_la_pagina)
 def avance(request: HttpRequest, referencia: str) -> HttpResponse:
     """The part alone; once there is nothing to wait for, the order to load the whole page again."""
     objeto = get_object_or_404(Solicitud, referencia=referencia)
