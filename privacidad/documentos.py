@@ -89,7 +89,7 @@ def textos(direcciones: Iterable[Direccion]) -> dict[Direccion, tuple[str, list[
                 dichos[fila.direccion] = pagina.ruta, [pagina.ruta, pagina.titulo, pagina.texto]
             elif pagina and version:
                 nombre = f"{pagina.ruta} · {version.numero}"
-                dichos[fila.direccion] = nombre, [version.titulo, version.texto, version.motivo]
+                dichos[fila.direccion] = nombre, _textos_de(version)
     return dichos
 
 
@@ -188,6 +188,10 @@ def _por_espacio(direcciones: Iterable[Direccion]) -> dict[str, list[Fila]]:
     return por_espacio
 
 
+def _textos_de(version: Version) -> list[str]:
+    return [version.titulo, version.texto, version.motivo, str(version.admitidos.get("motivo", ""))]
+
+
 def _estas(filas: Iterable[Fila]) -> Q:
     condicion = Q(pk__in=[])
     for fila in filas:
@@ -238,7 +242,7 @@ def _nombran(texto: str) -> str:
 
 
 _DE_PAGINA = "ruta || E'\\n' || titulo || E'\\n' || texto"
-_DE_VERSION = "titulo || E'\\n' || texto || E'\\n' || motivo"
+_DE_VERSION = "concat_ws(E'\\n', titulo, texto, motivo, admitidos ->> 'motivo')"
 BUSCAR = f"""
 SELECT id, NULL, {_DE_PAGINA} FROM public.documentos_pagina WHERE {_nombran(_DE_PAGINA)}
 UNION ALL

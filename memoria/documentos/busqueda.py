@@ -38,7 +38,9 @@ PESO_RECIENTE = 0.01
 SEMIVIDA_DIAS = 180
 #: Sections whose similarity falls in the same step are as near as one another: less is noise of the model.
 ESCALON = 0.05
-#: Share of the question that a section must have, by the rarity of its words, to answer by its words alone.
+#: To answer by its words alone: of the terms of the question one in three must be in some document of the
+#: space, and of those a section must have this share, each by its rarity.
+TERMINOS_CONOCIDOS = 3
 COBERTURA_MINIMA = 0.2
 #: Sections of one document in an answer, so that a long one does not take every place.
 SECCIONES_POR_PAGINA = 2
@@ -185,10 +187,18 @@ ORDER BY r.puntos DESC, r.key
 LIMIT %(limite)s
 """
 
-# By its words: sections with as much of the question share a place.
-_POR_PALABRAS = """
+# By its words: sections with as much of the question share a place. A term that no document has says nothing
+# of which one answers.
+_POR_PALABRAS = f"""
+conocidos AS (
+    SELECT sum(peso) / nullif(sum(peso) FILTER (WHERE veces > 0), 0) AS escala,
+           count(*) FILTER (WHERE veces > 0) * {TERMINOS_CONOCIDOS} >= count(*) AS bastan
+    FROM pesos
+),
 por_palabras AS (
-    SELECT key, cobertura, rank() OVER (ORDER BY round(cobertura::numeric, 3) DESC) AS lugar FROM lexico
+    SELECT key, bastan AND cobertura * escala >= {COBERTURA_MINIMA} AS responde,
+           rank() OVER (ORDER BY round(cobertura::numeric, 3) DESC) AS lugar
+    FROM lexico, conocidos
 )"""
 
 TEXTO = f"""
@@ -196,7 +206,7 @@ WITH {_LEXICO},
 {_POR_PALABRAS},
 fusion AS (
     SELECT key, 1.0 / (60 + lugar) AS puntos, NULL::float8 AS similitud
-    FROM por_palabras WHERE cobertura >= {COBERTURA_MINIMA}
+    FROM por_palabras WHERE responde
 ),
 {_FINAL}
 """
@@ -217,11 +227,11 @@ por_significado AS (
     SELECT key, rank() OVER (ORDER BY floor(distancia / {ESCALON})) AS lugar FROM cercanas
 ),
 sumadas AS (
-    SELECT key, sum(1.0 / (60 + lugar)) AS puntos, max(cobertura) AS cobertura
+    SELECT key, sum(1.0 / (60 + lugar)) AS puntos, bool_or(responde) AS responde
     FROM (
-        SELECT key, lugar, NULL::float8 AS cobertura FROM por_significado
+        SELECT key, lugar, false AS responde FROM por_significado
         UNION ALL
-        SELECT key, lugar, cobertura FROM por_palabras
+        SELECT key, lugar, responde FROM por_palabras
     ) AS dos
     GROUP BY key
 ),
@@ -230,7 +240,7 @@ fusion AS (
     FROM sumadas u
     LEFT JOIN public.documentos_vector v
         ON v.seccion_id = u.key AND v.{_DEL_ESPACIO} AND v.modelo = %(modelo)s
-    WHERE u.cobertura >= {COBERTURA_MINIMA} OR 1 - (v.embedding <=> %(vector)s::vector) >= %(umbral)s
+    WHERE u.responde OR 1 - (v.embedding <=> %(vector)s::vector) >= %(umbral)s
 ),
 {_FINAL}
 """

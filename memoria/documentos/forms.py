@@ -12,6 +12,7 @@ from memoria.documentos import servicios
 from memoria.documentos.errores import DocumentoNoValido
 from memoria.documentos.models import LARGO_MAXIMO_MOTIVO, Pagina
 from memoria.documentos.rutas import RutaNoValida, comprobar_ruta
+from memoria.identificadores_form import ConIdentificadores, sin_identificadores
 from memoria.politica import Importancia
 
 IMPORTANCIAS = [
@@ -21,8 +22,13 @@ IMPORTANCIAS = [
 _INVISIBLES = {"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")}
 
 
-class FormularioDocumento(forms.Form):
-    """What a document says; ``contenido`` is ready for the services."""
+class FormularioDocumento(ConIdentificadores, forms.Form):
+    """What a document says; ``contenido`` is ready for the services.
+
+    Personal identifiers in it are pointed out before it is saved: ``admitidos`` says which were let through.
+    """
+
+    campos_senalados = ("ruta", "titulo", "texto", "motivo")
 
     titulo = forms.CharField(
         label=gettext_lazy("Título"),
@@ -107,6 +113,7 @@ class FormularioBorrado(forms.Form):
     motivo = forms.CharField(
         label=gettext_lazy("Por qué se borra"),
         max_length=LARGO_MAXIMO_MOTIVO,
+        validators=[sin_identificadores],
         error_messages={
             "required": gettext_lazy("Escriba por qué se borra: quedará en su historia."),
             **_INVISIBLES,

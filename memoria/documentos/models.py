@@ -104,6 +104,8 @@ class Version(models.Model):
     texto = models.TextField(_("texto"), blank=True)
     importancia = models.TextField(_("importancia"))
     motivo = models.TextField(_("motivo"), blank=True)
+    #: Which kinds of personal identifier were pointed out and let through, and why; empty when none was.
+    admitidos = models.JSONField(_("datos personales admitidos"), blank=True, default=dict)
     autor = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.DO_NOTHING, null=True, db_constraint=False, related_name="+"
     )

@@ -7,6 +7,8 @@ history and makes its sections again. Vectors come after (:mod:`memoria.document
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -44,9 +46,10 @@ def crear(
     texto: str,
     importancia: str = Importancia.NORMAL,
     motivo: str = "",
+    admitidos: Mapping[str, Any] | None = None,
     por: User,
 ) -> Pagina:
-    """Write a new document.
+    """Write a new document. ``admitidos``: see :class:`memoria.identificadores_form.ConIdentificadores`.
 
     Raises ``SinPermiso``, ``DocumentoNoValido`` and ``RutaOcupada``.
     """
@@ -68,7 +71,7 @@ def crear(
             if ocupante is None:
                 raise
             raise RutaOcupada(borrado=ocupante.borrada is not None) from error
-        _anotar(pagina, Accion.CREADA, motivo, por)
+        _anotar(pagina, Accion.CREADA, motivo, por, admitidos)
     indice.incrustar_sin_fallar(espacio, pagina.pk)
     return pagina
 
@@ -82,6 +85,7 @@ def cambiar(
     texto: str,
     importancia: str,
     motivo: str = "",
+    admitidos: Mapping[str, Any] | None = None,
     por: User,
 ) -> Pagina:
     """Change a document. ``version`` is the number of the one that was being edited.
@@ -100,7 +104,7 @@ def cambiar(
         if (pagina.titulo, pagina.texto, pagina.importancia) == (titulo, texto, importancia):
             return pagina
         pagina.titulo, pagina.texto, pagina.importancia = titulo, texto, importancia
-        _avanzar(pagina, Accion.CAMBIADA, motivo, por)
+        _avanzar(pagina, Accion.CAMBIADA, motivo, por, admitidos)
     indice.incrustar_sin_fallar(espacio, pagina_id)
     return pagina
 
@@ -205,15 +209,29 @@ def _viva(espacio: str, pagina_id: int) -> Pagina:
     return pagina
 
 
-def _avanzar(pagina: Pagina, accion: Accion, motivo: str, por: User | None) -> None:
+def _avanzar(
+    pagina: Pagina,
+    accion: Accion,
+    motivo: str,
+    por: User,
+    admitidos: Mapping[str, Any] | None = None,
+) -> None:
     pagina.version += 1
     pagina.autor, pagina.actualizada = por, timezone.now()
     pagina.save()
-    _anotar(pagina, accion, motivo, por)
+    _anotar(pagina, accion, motivo, por, admitidos)
 
 
-def _anotar(pagina: Pagina, accion: Accion, motivo: str, por: User | None) -> None:
-    version_de(pagina, accion, motivo, por).save()
+def _anotar(
+    pagina: Pagina,
+    accion: Accion,
+    motivo: str,
+    por: User,
+    admitidos: Mapping[str, Any] | None = None,
+) -> None:
+    version = version_de(pagina, accion, motivo, por)
+    version.admitidos = dict(admitidos or {})
+    version.save()
     indice.reindexar([pagina])
     logger.info("documento %s de %s: %s, versión %s", pagina.pk, pagina.espacio, accion, pagina.version)
 

@@ -26,8 +26,11 @@ from memoria.documentos.papelera import DIAS_EN_LA_PAPELERA
 from memoria.documentos.puerta import del_espacio
 from memoria.documentos.render import a_html
 from memoria.explorador.acceso import Peticion
+from memoria.identificadores_form import NOMBRES as NOMBRES_DE_DATOS
 
 F = TypeVar("F", Pagina, Version)
+#: A mark on the message of success: the page that shows it forgets the draft (static/memoria/borrador.js).
+GUARDADO = "borrador-guardado"
 
 
 @login_required
@@ -76,12 +79,15 @@ def nuevo(request: Peticion, espacio: str) -> HttpResponse:
                 espacio=espacio,
                 ruta=formulario.cleaned_data["ruta"],
                 por=request.user,
+                admitidos=formulario.admitidos,
                 **formulario.contenido,
             )
         except ErrorDeDocumentos as error:
             formulario.add_error("ruta", str(error))
         else:
-            messages.success(request, _("El documento está guardado. Los agentes ya lo encuentran."))
+            messages.success(
+                request, _("El documento está guardado. Los agentes ya lo encuentran."), extra_tags=GUARDADO
+            )
             return redirect("documentos:documento", espacio, pagina.pk)
     return _pagina(
         request,
@@ -89,6 +95,7 @@ def nuevo(request: Peticion, espacio: str) -> HttpResponse:
         espacio,
         title=_("Escribir un documento"),
         formulario=formulario,
+        enviado=request.method == "POST",
         status=_estado(request),
     )
 
@@ -131,18 +138,27 @@ def editar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
                 pagina_id=pagina_id,
                 version=formulario.cleaned_data["version"],
                 por=request.user,
+                admitidos=formulario.admitidos,
                 **formulario.contenido,
             )
         except DocumentoCambiado as error:
             messages.warning(request, str(error))
             pagina = lectura.una(espacio, pagina_id)
             suyo = formulario.contenido["texto"].replace("\r\n", "\n")
-            cambiado = {"cambiado": True, "diferencias": diferencias(pagina.texto, suyo)}
+            cambiado = {
+                "cambiado": True,
+                "diferencias": diferencias(pagina.texto, suyo),
+                "autor": _con_autor([pagina])[0][1],
+            }
             formulario = formulario.sobre(pagina)
         except ErrorDeDocumentos as error:
             formulario.add_error(None, str(error))
         else:
-            messages.success(request, _("El cambio está guardado. Lo que había antes sigue en la historia."))
+            messages.success(
+                request,
+                _("El cambio está guardado. Lo que había antes sigue en la historia."),
+                extra_tags=GUARDADO,
+            )
             return redirect("documentos:documento", espacio, pagina_id)
     elif pagina.borrada and request.method != "POST":
         return redirect("documentos:documento", espacio, pagina_id)
@@ -153,6 +169,7 @@ def editar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
         title=_("Cambiar un documento"),
         formulario=formulario,
         pagina=pagina,
+        enviado=request.method == "POST",
         status=_estado(request),
         **cambiado,
     )
@@ -245,6 +262,7 @@ def version(request: Peticion, espacio: str, pagina_id: int, numero: int) -> Htt
         version=esta,
         antes=antes,
         diferencias=diferencias(antes.texto, esta.texto) if antes else [],
+        admitidos=[NOMBRES_DE_DATOS.get(c, c) for c in esta.admitidos.get("identificadores", ())],
         html=_html(espacio, pagina.ruta, esta.texto),
         autor=_con_autor([esta])[0][1],
     )

@@ -192,6 +192,12 @@ class TestBusqueda:
         assert (primero.ruta, primero.por_significado) == ("pago.md", True)
         assert lectura.buscar("compras", "criptomonedas y satélites")[0] == []
 
+    def test_a_word_nobody_wrote_does_not_hide_what_the_others_find(self, escribir: Escribir) -> None:
+        for n in range(5):
+            escribir(f"nota{n}.md", f"Se habló de pedidos mínimos y de portes, punto {n}.")
+        assert lectura.buscar("compras", "¿cuánto cuestan los portes?")[0]
+        assert not lectura.buscar("compras", "¿cuánto cuestan los satélites en Saturno?")[0]
+
     def test_the_heading_counts_and_is_told(self, escribir: Escribir) -> None:
         escribir("portes.md", "# Portes\n\nGratis.\n\n## Islas\n\nSe suman doce euros.", titulo="Portes")
         [primero, *_] = lectura.buscar("compras", "portes a las islas")[0]

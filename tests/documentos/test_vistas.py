@@ -196,6 +196,7 @@ class TestCambiar:
         assert respuesta.status_code == 422
         html = comprobar_pagina(respuesta)
         assert "Otra persona cambió este documento" in html
+        assert "Lo cambió una el" in html
         assert "<del>Primera línea de una.</del>" in html
         assert "<ins>Primera línea de otra.</ins>" in html
         assert leer(pagina.pk).texto == "Primera línea de una."
@@ -232,12 +233,49 @@ class TestCambiar:
         assert leer(pagina.pk).version == 3
 
 
+class TestDatosPersonales:
+    TEXTO = "# Contacto\n\nLlamar a Ramón al 612 34 56 78."
+
+    @staticmethod
+    def vistos(respuesta: Any) -> str:
+        return str(respuesta.context["formulario"]["identificadores_vistos"].field.widget.attrs["value"])
+
+    def test_they_are_pointed_out_and_saved_with_a_reason(self, navegar: Navegar) -> None:
+        compras = navegar("compras")
+        datos = {"ruta": "contacto.md", **DATOS, "texto": self.TEXTO}
+        respuesta = compras.post(url("nuevo"), datos)
+        html = comprobar_pagina(respuesta)
+        assert respuesta.status_code == 422
+        assert "<mark>612 34 56 78</mark>" in html
+        assert "Guardar igualmente" in html
+        assert lectura.lista("compras", despues=None, borradas=False).paginas == []
+        confirmado = {
+            **datos,
+            "identificadores_vistos": self.vistos(respuesta),
+            "motivo_identificadores": "Es el del muelle",
+        }
+        pagina = compras.post(url("nuevo"), confirmado, follow=True).context["pagina"]
+        html = comprobar_pagina(compras.get(url("version", pagina.pk, 1)))
+        assert "Teléfono" in html
+        assert "Es el del muelle" in html
+
+    def test_in_a_change_too_and_wherever_they_are(self, navegar: Navegar, escribir: Escribir) -> None:
+        pagina = escribir("portes.md")
+        for campo in ("titulo", "texto", "motivo"):
+            datos = {**DATOS, "version": 1, campo: "Lo pide ana@ejemplo.es"}
+            respuesta = navegar("compras", nombre=campo).post(url("editar", pagina.pk), datos)
+            assert respuesta.status_code == 422, campo
+            assert "ana@ejemplo.es" in respuesta.content.decode()
+        assert leer(pagina.pk).version == 1
+
+
 class TestBorrar:
     def test_deleting_asks_why_and_can_be_undone(self, navegar: Navegar, escribir: Escribir) -> None:
         pagina = escribir("portes.md", "Portes gratis.")
         compras = navegar("compras")
         sin_motivo = compras.post(url("borrar", pagina.pk), {"motivo": " ", "version": 1})
-        assert sin_motivo.status_code == 422
+        con_datos = compras.post(url("borrar", pagina.pk), {"motivo": "Lo pide el 612345678", "version": 1})
+        assert sin_motivo.status_code == con_datos.status_code == 422
         assert leer(pagina.pk).borrada is None
         respuesta = compras.post(
             url("borrar", pagina.pk), {"motivo": "Ya no vale", "version": 1}, follow=True
