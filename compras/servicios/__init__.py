@@ -25,7 +25,7 @@ from compras.servicios.proveedor import (
     sujetar,
     tras_la_fusion,
 )
-from compras.servicios.retirada import DIAS_PARA_REPONER, reponer, retirar
+from compras.servicios.retirada import DIAS_PARA_REPONER, conservable, reponer, retirar
 
 __all__ = [
     "ANADIR",
@@ -41,6 +41,7 @@ __all__ = [
     "casi_iguales",
     "clave_tras_fusion",
     "componer",
+    "conservable",
     "corregir",
     "crear_proveedor",
     "escribir",

@@ -29,7 +29,14 @@ from memoria import politica
 from memoria.almacen import CAMPO_INCRUSTADO, en_texto
 from memoria.deteccion import hallar
 from memoria.politica import ESPACIOS, Escritor, PoliticaIncumplida
-from memoria.vallas import CODIGO_LIMITADO, CODIGO_SUJETO, DatoLimitado, SujetoSuprimido
+from memoria.vallas import (
+    CODIGO_LIMITADO,
+    CODIGO_RETENIDO,
+    CODIGO_SUJETO,
+    DatoLimitado,
+    DatoRetenido,
+    SujetoSuprimido,
+)
 
 #: How long a withdrawn notice can be put back; never past the day it would have expired.
 DIAS_PARA_REPONER = 30
@@ -46,8 +53,11 @@ def retirar(
     explicacion: str = "",
     incidencia: str = "",
     por: User,
-) -> None:
-    """Take a notice out of the memory, expired or not; what had not expired can be put back.
+) -> bool:
+    """Take a notice out of the memory, expired or not; returns whether it can be put back.
+
+    Nothing is kept of one that had expired. Nor while an erasure claims what is about the supplier: it may be
+    there for what the notice says of somebody else, and looks for it where its review found it.
 
     ``motivo`` is a :class:`Retirada.Motivo`; ``incidencia``, the reference of what it has become, goes with
     ``INCIDENCIA`` and with nothing else; ``OTRO`` asks for an ``explicacion``.
@@ -76,10 +86,18 @@ def retirar(
                     "por": por.pk,
                     "dias": DIAS_PARA_REPONER,
                     "vida": _REGLAS.vida_minutos,
+                    "conservar": conservable(proveedor),
                 },
             )
-            if cursor.fetchone()[0] != 1:
+            retirados, guardados = cursor.fetchone()
+            if retirados != 1:
                 raise AvisoNoExiste
+    return bool(guardados)
+
+
+def conservable(proveedor: Proveedor) -> bool:
+    """Whether what is withdrawn of that supplier now may be kept, to be put back."""
+    return not any(reclaman(proveedor.codigo))
 
 
 def reponer(*, retirada: int, por: User) -> tuple[Proveedor, str]:
@@ -206,6 +224,8 @@ def _traducir() -> Iterator[None]:
         codigo = getattr(error.__cause__, "sqlstate", None)
         if codigo == CODIGO_LIMITADO:
             raise AvisoNoValido(str(DatoLimitado())) from error
+        if codigo == CODIGO_RETENIDO:
+            raise AvisoNoValido(str(DatoRetenido())) from error
         if codigo == CODIGO_SUJETO:
             raise NoSePuedeReponer(str(SujetoSuprimido())) from error
         raise
@@ -225,9 +245,10 @@ guardado AS (
          motivo, explicacion, incidencia, por_id, momento, reponible_hasta)
     SELECT %(proveedor)s, key, value, created_at, updated_at, expires_at, ttl_minutes,
            %(motivo)s, %(explicacion)s, %(incidencia)s, %(por)s, now(), reponible_hasta
-    FROM retirado WHERE reponible_hasta > now()
+    FROM retirado WHERE reponible_hasta > now() AND %(conservar)s
+    RETURNING 1
 )
-SELECT count(*) FROM retirado
+SELECT (SELECT count(*) FROM retirado), (SELECT count(*) FROM guardado)
 """
 
 _REPONER = """

@@ -31,7 +31,7 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
         formulario = FormularioRetirada(request.POST)
         if formulario.is_valid():
             try:
-                servicios.retirar(
+                se_repone = servicios.retirar(
                     proveedor=proveedor, clave=clave, por=request.user, **formulario.cleaned_data
                 )
             except AvisoNoValido as error:
@@ -42,11 +42,10 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             except ErrorDeCompras as error:
                 formulario.add_error(None, str(error))
             else:
-                messages.success(
-                    request,
-                    _("El aviso está retirado. Los agentes ya no lo leen."),
-                    extra_tags=GUARDADO,
-                )
+                hecho = _("El aviso está retirado. Los agentes ya no lo leen.")
+                if se_repone:
+                    hecho += " " + _("Si hace falta, se repone desde «Avisos retirados».")
+                messages.success(request, hecho, extra_tags=GUARDADO)
                 return redirect("compras:avisos")
         if hallado is None:
             messages.error(request, str(AvisoNoExiste()), extra_tags=GUARDADO)
@@ -65,6 +64,7 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             "formulario": formulario,
             "enviado": request.method == "POST",
             "dias": servicios.DIAS_PARA_REPONER,
+            "conservable": servicios.conservable(proveedor),
         },
         status=422 if request.method == "POST" else 200,
     )

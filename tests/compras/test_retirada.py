@@ -82,6 +82,12 @@ def test_lo_retirado_sale_de_la_memoria_y_se_guarda_entero(
     assert retirada.reponible_hasta - retirada.momento == timedelta(days=30)
 
 
+def test_ningun_agente_lee_lo_retirado(escribir: Escribir, retirar: Any, como: Any) -> None:
+    retirar(escribir())
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        como("memoria_agentes").execute("SELECT FROM public.compras_retirada")
+
+
 def test_no_se_puede_reponer_mas_alla_de_lo_que_le_quedaba(
     escribir: Escribir, retirar: Any, mover: Callable[..., None]
 ) -> None:
@@ -99,6 +105,37 @@ def test_de_un_caducado_no_queda_nada_que_reponer(
     servicios.retirar(proveedor=proveedor, clave=clave, motivo="no_es_cierto", por=compradora)
     assert cuantos() == 0
     assert not Retirada.objects.exists()
+
+
+def test_con_una_peticion_abierta_se_retira_y_no_se_guarda(
+    escribir: Escribir, proveedor: Any, compradora: Any, retirar: Any, navegar: Navegar, cuantos: Any
+) -> None:
+    """Privacy looks for what a notice says of somebody where its review found it: no copy lies elsewhere."""
+    from privacidad import servicios as privacidad
+
+    antes = retirar(escribir("De antes"))
+    clave = escribir("Llamar a la clienta")
+    dpo = navegar("dpo").usuario
+    solicitud = privacidad.recibir(
+        espacio="proveedores",
+        sujeto_id="P1",
+        canal="correo",
+        recibida=timezone.localdate(),
+        por=dpo,
+    )
+    pagina = reverse("compras:aviso_retirar", args=["P1", clave])
+    cliente = navegar("compras")
+    assert "Privacidad está atendiendo una petición" in texto_de(cliente.get(pagina))
+    respuesta = texto_de(cliente.post(pagina, {"motivo": "error"}, follow=True))
+    assert "está retirado" in respuesta
+    assert "se repone desde" not in respuesta
+    assert cuantos() == 0
+    assert list(Retirada.objects.all()) == [antes]
+    with pytest.raises(NoSePuedeReponer):
+        servicios.reponer(retirada=antes.pk, por=compradora)
+    privacidad.retirar(solicitud=solicitud, motivo="Ya no lo pide", por=dpo)
+    servicios.reponer(retirada=antes.pk, por=compradora)
+    assert cuantos() == 1
 
 
 @pytest.mark.parametrize(
@@ -503,6 +540,7 @@ def test_retirar_y_reponer_desde_las_paginas(escribir: Escribir, navegar: Navega
     assert fila("P1", clave) == antes
     bien = cliente.post(pagina, {"motivo": "incidencia", "incidencia": "INC-7"}, follow=True)
     assert "está retirado" in texto_de(bien)
+    assert "se repone desde «Avisos retirados»" in texto_de(bien)
     retirada = Retirada.objects.get()
     vuelta = cliente.post(reverse("compras:reponer", args=[retirada.pk]), follow=True)
     assert vuelta.redirect_chain == [(reverse("compras:aviso", args=["P1", clave]), 302)]

@@ -15,7 +15,10 @@ PAGINAS = {
     "compras": [
         "/compras/avisos/",
         "/compras/avisos/nuevo/",
+        "/compras/retirados/",
+        "/compras/avisos/importar/",
         "/compras/proveedores/",
+        "/compras/proveedores/nuevo/",
         "/admin/compras/proveedor/",
     ],
     "dpo": [
