@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from compras import hoja, listado, servicios
@@ -69,5 +70,5 @@ def _fila(aviso: Aviso, nombres: dict[str, str]) -> list[str]:
         aviso.texto,
         aviso.valido_hasta.isoformat() if aviso.valido_hasta else "",
         nombres.get(codigo, ""),
-        aviso.caduca.date().isoformat() if aviso.caduca else "",
+        localtime(aviso.caduca).date().isoformat() if aviso.caduca else "",
     ]

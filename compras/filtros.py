@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
@@ -81,6 +81,14 @@ class _ConFiltros(forms.Form):
         choices=[("", gettext_lazy("Cualquiera")), *IMPORTANCIAS],
     )
 
+    @property
+    def acotada(self) -> bool:
+        """Whether any of the fields that are seldom used says something, or something is wrong with it."""
+        return any(self[c].value() or self[c].errors for c in ("desde", "hasta", "importancia", *self.MAS))
+
+    #: More of them.
+    MAS: ClassVar[tuple[str, ...]] = ()
+
     def clean(self) -> dict[str, Any]:
         datos = super().clean() or self.cleaned_data
         desde, hasta = datos.get("desde"), datos.get("hasta")
@@ -105,6 +113,7 @@ class FormularioFiltros(_ConFiltros):
     )
     autor = forms.ChoiceField(label=gettext_lazy("Lo escribió"), required=False)
     field_order = ["proveedor", "desde", "hasta", "importancia", "autor", "estado"]
+    MAS = ("autor",)
 
     def __init__(self, *args: Any, por: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
