@@ -413,9 +413,9 @@ def _hilos_sin_dueno(c: _Contexto) -> Hallazgo:
 
 
 def _caducados_sin_barrer(c: _Contexto) -> Hallazgo:
-    # What is restricted is not swept (art. 18 GDPR).
+    # What is restricted or held back is not swept (arts. 18 and 17(3) GDPR).
     n = c.valor(
-        "SELECT count(*) FROM langgraph.store WHERE expires_at < now() - %s AND NOT limitado",
+        "SELECT count(*) FROM langgraph.store WHERE expires_at < now() - %s AND NOT limitado AND NOT retenido",
         [BARRIDO_TARDIO],
     )
     return Hallazgo(

@@ -146,10 +146,14 @@ class CheckpointerMemoria(PostgresSaver):
             super().put_writes(config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Delete a thread's checkpoints and its entry in the registry."""
-        super().delete_thread(thread_id)
-        with self._cursor() as cursor:
-            cursor.execute("DELETE FROM hilos WHERE thread_id = %s", (thread_id,))
+        """Delete a thread's checkpoints and its entry in the registry.
+
+        Raises :class:`memoria.vallas.DatoRetenido` when it is held back from an erasure.
+        """
+        with traducir():
+            super().delete_thread(thread_id)
+            with self._cursor() as cursor:
+                cursor.execute("DELETE FROM hilos WHERE thread_id = %s", (thread_id,))
 
     # -- the same, for async callers: PostgresSaver has no async methods of its own ---------------
 

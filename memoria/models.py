@@ -51,6 +51,8 @@ class Documento(Espejo):
     ttl_minutes = models.IntegerField(_("vida en minutos"), null=True)
     #: Contested (art. 18 GDPR): stored, and no agent reads it. Ours, see sql/limitaciones.sql.
     limitado = models.BooleanField(_("limitado"))
+    #: Held back from an erasure (art. 17(3) GDPR): nobody changes it nor deletes it. See sql/retenciones.sql.
+    retenido = models.BooleanField(_("retenido"))
 
     objects = DocumentoQuerySet.as_manager()
 

@@ -74,6 +74,7 @@ def conceder(conexion: Conexion) -> None:
         for guion in (
             "permisos.sql",
             "limitaciones.sql",
+            "retenciones.sql",
             "funciones.sql",
             "vallas.sql",
             "vigilancia.sql",

@@ -59,8 +59,9 @@ class DocumentoQuerySet(EspejoQuerySet[M]):
         return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=Now()))
 
     def caducados(self) -> DocumentoQuerySet[M]:
-        """Expired and not swept yet: no agent reads them. What is restricted (art. 18 GDPR) is not swept."""
-        return self.filter(expires_at__lte=Now(), limitado=False)
+        """Expired and not swept yet: no agent reads them. What is restricted (art. 18 GDPR) or held back
+        (art. 17(3)) is not swept."""
+        return self.filter(expires_at__lte=Now(), limitado=False, retenido=False)
 
     def recuento(self) -> tuple[int, int]:
         """``(documents, subjects)``."""

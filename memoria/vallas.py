@@ -1,6 +1,7 @@
 """What the database answers to a write it refuses, as errors with a name.
 
-It may come late for an erasure (``sql/vallas.sql``) or go over what is restricted (``sql/limitaciones.sql``).
+It may come late for an erasure (``sql/vallas.sql``) or go over what is restricted (``sql/limitaciones.sql``)
+or held back (``sql/retenciones.sql``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ CODIGO_SUJETO = "MV001"
 CODIGO_HILO = "MV002"
 #: Of ``sql/limitaciones.sql``.
 CODIGO_LIMITADO = "MV003"
+#: Of ``sql/retenciones.sql``.
+CODIGO_RETENIDO = "MV004"
 
 
 class SujetoSuprimido(PoliticaIncumplida):
@@ -56,6 +59,16 @@ class DatoLimitado(PoliticaIncumplida):
         )
 
 
+class DatoRetenido(PoliticaIncumplida):
+    """The document, or the conversation, is held back from an erasure (art. 17(3) GDPR)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Ese dato está retenido porque la ley obliga a conservarlo: mientras lo esté no se puede cambiar "
+            "ni borrar."
+        )
+
+
 @contextmanager
 def traducir() -> Iterator[None]:
     """Give the refusals of the database their names; any other error goes on as it is."""
@@ -68,4 +81,6 @@ def traducir() -> Iterator[None]:
             raise ConversacionSuprimida from None
         if error.diag.sqlstate == CODIGO_LIMITADO:
             raise DatoLimitado from None
+        if error.diag.sqlstate == CODIGO_RETENIDO:
+            raise DatoRetenido from None
         raise

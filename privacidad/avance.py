@@ -14,13 +14,16 @@ from django.db import connection
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from memoria import politica
 from privacidad import destinos
-from privacidad.estados import EJECUTABLES, Estado
+from privacidad.estados import EJECUTABLES
 from privacidad.models import Solicitud
 
 #: Rows, of whatever kind, above which a run is not for a page: on two cores 10,000 take less than two
 #: seconds, and a page may take thirty.
 MAXIMO_EN_UNA_PAGINA = 10_000
+#: Where counting ends: who reads the page need not know how many more there are.
+MAXIMO_CONTADO = 1_000_000
 
 
 class Etapa(TextChoices):
@@ -45,23 +48,35 @@ class Avance:
 
 
 def filas(solicitud: Solicitud) -> int:
-    """How many rows the review found in PostgreSQL: other systems are not waited for from a page."""
-    externos = {d.nombre for d in destinos.DESTINOS if d.externo}
-    return sum(sum(r.values()) for nombre, r in solicitud.vista_previa.items() if nombre not in externos)
+    """How many rows there are now in PostgreSQL: other systems are not waited for from a page.
+
+    What a person may have much of is counted now, up to :data:`MAXIMO_CONTADO`, since they go on talking
+    after the review; of the rest, what the review counted.
+    """
+    contadas_ahora = {"memoria", "hilos"} | {d.nombre for d in destinos.DESTINOS if d.externo}
+    otras = sum(sum(r.values()) for d, r in solicitud.vista_previa.items() if d not in contadas_ahora)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT langgraph.tamano_sujeto(%s, %s, %s, %s)",
+            [
+                politica.prefijo(solicitud.espacio, solicitud.sujeto_id),
+                solicitud.espacio,
+                solicitud.sujeto_id,
+                MAXIMO_CONTADO,
+            ],
+        )
+        return int(cursor.fetchone()[0]) + otras
 
 
 def es_grande(solicitud: Solicitud) -> bool:
-    """Whether running it takes longer than a page may. Of a partial one only what was held back is left."""
-    return (
-        solicitud.estado in EJECUTABLES
-        and solicitud.estado != Estado.PARCIAL
-        and filas(solicitud) > MAXIMO_EN_UNA_PAGINA
-    )
+    """Whether running it takes longer than a page may."""
+    return solicitud.estado in EJECUTABLES and filas(solicitud) > MAXIMO_EN_UNA_PAGINA
 
 
-def decir(solicitud: Solicitud, etapa: Etapa) -> None:
-    """Say, inside the run's transaction, which stage begins. At its end the session has its old name."""
-    if filas(solicitud) > MAXIMO_EN_UNA_PAGINA:
+def decir(solicitud: Solicitud, etapa: Etapa, *, grande: bool) -> None:
+    """Say, inside the run's transaction, which stage begins, if it is a large one. At its end the session has
+    its old name."""
+    if grande:
         with connection.cursor() as cursor:
             cursor.execute("SELECT set_config('application_name', %s, true)", [_nombre(solicitud, etapa)])
 

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.utils.translation import gettext_lazy
 
 from privacidad import avance, copias, evidencias, gestiones, menciones, registro, retenidos, vallas
 from privacidad.avance import Etapa
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
-from privacidad.errores import RecuentoDistinto, RevisionVacia
+from privacidad.errores import FueraDeLaRevision, RecuentoDistinto, RevisionVacia
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Mencion, Solicitud
 from privacidad.servicios.paso import bloquear, copiar, pasar
@@ -39,9 +41,24 @@ def vista_previa(solicitud: Solicitud) -> dict[str, Recuento]:
 
 def ejecutar(solicitud: Solicitud, *, por: User | None, simular: bool = False) -> Evidencia:
     """Erase; see :func:`privacidad.servicios.ejecutar`."""
+    try:
+        actual, evidencia = _dentro(solicitud, por=por, simular=simular)
+    except (RevisionVacia, FueraDeLaRevision) as error:
+        if not simular:
+            _devolver_a_revisar(solicitud, por=por, por_que=str(error))
+        raise
+    if not simular:
+        gestiones.atender(actual)
+        completar(actual, por=por)
+    copiar(actual, solicitud)
+    return evidencia
+
+
+def _dentro(solicitud: Solicitud, *, por: User | None, simular: bool) -> tuple[Solicitud, Evidencia]:
+    """What is done in PostgreSQL: one transaction."""
     actual = copy(solicitud)  # should it all be rolled back, the caller's object never left its state
     # Durable: what is outside is asked after this is committed, and never inside a transaction.
-    with transaction.atomic(durable=not simular):
+    with retenidos.traducir(_ACABA_DE_RETENERSE), transaction.atomic(durable=not simular):
         actual = bloquear(actual)
         evidencia = _vigente(actual)
         if evidencia is None:
@@ -52,11 +69,29 @@ def ejecutar(solicitud: Solicitud, *, por: User | None, simular: bool = False) -
                 gestiones.abrir(actual)
             pasar(actual, _siguiente(actual), por=por)
         transaction.set_rollback(simular)
-    if not simular:
-        gestiones.atender(actual)
-        completar(actual, por=por)
-    copiar(actual, solicitud)
-    return evidencia
+    return actual, evidencia
+
+
+_ACABA_DE_RETENERSE = gettext_lazy(
+    "Se acaba de retener un dato que se iba a borrar: no se ha borrado nada. Vuelva a intentarlo."
+)
+
+
+def _devolver_a_revisar(solicitud: Solicitud, *, por: User | None, por_que: str) -> None:
+    """What was approved is not what there is: it is reviewed and approved again, and the step says why."""
+    with transaction.atomic():
+        if bloquear(solicitud).estado == Estado.APROBADA:
+            pasar(solicitud, Estado.REVISADA, por=por, nota=por_que)
+
+
+def solo_espera_lo_retenido(solicitud: Solicitud) -> bool:
+    """Whether nothing is left of a partial request but what is lawfully held back: no run can do more."""
+    return (
+        solicitud.estado == Estado.PARCIAL
+        and not any(not g.terminada for g in solicitud.gestiones.all())
+        and not solicitud.menciones.filter(decision=Mencion.Decision.PENDIENTE).exists()
+        and _vigente(solicitud) is not None
+    )
 
 
 def completar(solicitud: Solicitud, *, por: User | None) -> None:
@@ -71,18 +106,22 @@ def completar(solicitud: Solicitud, *, por: User | None) -> None:
 
 def _vigente(solicitud: Solicitud) -> Evidencia | None:
     """The evidence of a partial request that still holds: in PostgreSQL there is what is held back and no
-    more.
+    more, and it is what the last run counted at its end. What went since by another hand is to be counted
+    again: a request is not completed by an evidence that says that something is left.
 
     Then a run has nothing to do there, and leaves no step: it may be one of many that wait for somebody.
     """
     if solicitud.estado != Estado.PARCIAL:
         return None
     sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=_excluidos(solicitud))
+    ultima = solicitud.evidencias.last()
+    contado = ultima.destinos if ultima else {}
     for d in _internos():
-        retenidos = d.retenidos(sujeto)
-        if any(n != retenidos.get(que, 0) for que, n in d.contar(sujeto).items()):
-            return None
-    return solicitud.evidencias.last()
+        retenidos, quedaba = d.retenidos(sujeto), contado.get(d.nombre, {}).get("despues", {})
+        for que, n in d.contar(sujeto).items():
+            if n != retenidos.get(que, 0) or n != quedaba.get(que, 0):
+                return None
+    return ultima
 
 
 def suprimir(solicitud: Solicitud) -> Evidencia:
@@ -95,23 +134,24 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
         destino(nombre)  # one that was previewed and is no longer registered stops the run
     menciones.exigir_decididas(solicitud)
     excluidos = _excluidos(solicitud)
-    avance.decir(solicitud, Etapa.ESPERA)
+    grande = avance.filas(solicitud) > avance.MAXIMO_EN_UNA_PAGINA
+    avance.decir(solicitud, Etapa.ESPERA, grande=grande)
     vallas.levantar(solicitud.espacio, solicitud.sujeto_id, hilos_retenidos=excluidos.get("hilos", ()))
     sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=excluidos, bloquear=True)
     solicitud.reservar(hilos=sorted({*solicitud.hilos_capturados(), *sujeto.hilos}))
     copias.sellar(solicitud, sujeto)
     destinos = _internos()
-    avance.decir(solicitud, Etapa.CUENTA)
+    avance.decir(solicitud, Etapa.CUENTA, grande=grande)
     antes = {d.nombre: d.contar(sujeto) for d in destinos}
-    if _hay(antes) and not _hay(solicitud.vista_previa) and not solicitud.evidencias.exists():
-        raise RevisionVacia
-    avance.decir(solicitud, Etapa.BORRA)
+    if not solicitud.evidencias.exists():
+        _exigir_lo_revisado(solicitud, sujeto, antes)
+    avance.decir(solicitud, Etapa.BORRA, grande=grande)
     borrados = {d.nombre: d.suprimir(sujeto) for d in destinos}
-    avance.decir(solicitud, Etapa.COMPRUEBA)
+    avance.decir(solicitud, Etapa.COMPRUEBA, grande=grande)
     despues = {d.nombre: d.verificar(sujeto) for d in destinos}
     for d in destinos:
         _comprobar(d, antes[d.nombre], borrados[d.nombre], despues[d.nombre], d.retenidos(sujeto))
-    avance.decir(solicitud, Etapa.ANOTA)
+    avance.decir(solicitud, Etapa.ANOTA, grande=grande)
     retenidos.apartar(solicitud)
     testigo = _testigo()
     nada = not _hay(antes)
@@ -145,6 +185,34 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
         },
     )
     return evidencia
+
+
+def _exigir_lo_revisado(solicitud: Solicitud, sujeto: Sujeto, hay: Mapping[str, Recuento]) -> None:
+    """What was approved is what the review counted. Less may be left of it (what expires is swept), and what
+    is provably from later (the person goes on talking) goes too; not one row more.
+
+    Raises :class:`RevisionVacia` and :class:`FueraDeLaRevision`.
+    """
+    contado = solicitud.vista_previa
+    if _hay(hay) and not _hay(contado):
+        raise RevisionVacia
+    momento = _revisada_en(solicitud)
+    for d in _internos():
+        for que, cuantos in d.contar_hasta(sujeto, momento).items():
+            if cuantos > contado.get(d.nombre, {}).get(que, 0):
+                raise FueraDeLaRevision(
+                    str(d.etiqueta),
+                    str(d.etiquetas[que] % cuantos),
+                    contado.get(d.nombre, {}).get(que, 0),
+                    cuantos,
+                )
+
+
+def _revisada_en(solicitud: Solicitud) -> datetime:
+    """When the last review began. A step that only sends it back counts nothing, and says why."""
+    revision = solicitud.pasos.filter(estado=Estado.REVISADA, texto="").last()
+    assert revision is not None  # noqa: S101 - the database lets nothing be run that was not reviewed
+    return revision.momento
 
 
 def _siguiente(solicitud: Solicitud) -> Estado:

@@ -19,7 +19,7 @@ from compras.models import Proveedor
 from compras.servicios.paso import ESCRIBIR, exigir, reclaman
 from memoria import politica
 from memoria.models import Documento
-from memoria.vallas import CODIGO_LIMITADO, CODIGO_SUJETO
+from memoria.vallas import CODIGO_LIMITADO, CODIGO_RETENIDO, CODIGO_SUJETO
 
 ANADIR = "compras.add_proveedor"
 CAMBIAR = "compras.change_proveedor"
@@ -241,7 +241,7 @@ def _traducir() -> Iterator[None]:
         yield
     except DatabaseError as error:
         codigo = getattr(error.__cause__, "sqlstate", None)
-        if codigo == CODIGO_LIMITADO:
+        if codigo in (CODIGO_LIMITADO, CODIGO_RETENIDO):
             raise _limitados() from error
         if codigo == CODIGO_SUJETO:
             raise FusionImposible(

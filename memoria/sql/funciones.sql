@@ -33,6 +33,53 @@ BEGIN
     RETURN NEXT;
 END $$;
 
+-- Of those, how many were first written by `momento`: what a review of that moment must have counted.
+CREATE OR REPLACE FUNCTION langgraph.contar_sujeto_hasta(prefijo text, momento timestamptz)
+RETURNS TABLE (documentos bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    desde text := prefijo || '.';
+    hasta text := prefijo || '/';
+BEGIN
+    SELECT count(*) INTO documentos FROM langgraph.store s
+    WHERE (s.prefix = prefijo OR s.prefix ~>=~ desde AND s.prefix ~<~ hasta) AND s.created_at <= momento;
+    RETURN NEXT;
+END $$;
+
+-- How large an erasure would be, as far as a page has to know: rows, up to `tope`.
+CREATE OR REPLACE FUNCTION langgraph.tamano_sujeto(prefijo text, espacio text, sujeto_id text, tope integer)
+RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET row_security = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    desde text := prefijo || '.';
+    hasta text := prefijo || '/';
+    filas bigint;
+BEGIN
+    SELECT count(*) INTO filas FROM (
+        SELECT 1 FROM langgraph.store s
+        WHERE s.prefix = tamano_sujeto.prefijo OR s.prefix ~>=~ desde AND s.prefix ~<~ hasta
+        UNION ALL
+        SELECT 1 FROM public.hilos h
+        WHERE h.espacio = tamano_sujeto.espacio AND h.sujeto_id = tamano_sujeto.sujeto_id
+        UNION ALL
+        SELECT 1 FROM public.hilos h JOIN langgraph.checkpoints c USING (thread_id)
+        WHERE h.espacio = tamano_sujeto.espacio AND h.sujeto_id = tamano_sujeto.sujeto_id
+        UNION ALL
+        SELECT 1 FROM public.hilos h JOIN langgraph.checkpoint_blobs b USING (thread_id)
+        WHERE h.espacio = tamano_sujeto.espacio AND h.sujeto_id = tamano_sujeto.sujeto_id
+        UNION ALL
+        SELECT 1 FROM public.hilos h JOIN langgraph.checkpoint_writes w USING (thread_id)
+        WHERE h.espacio = tamano_sujeto.espacio AND h.sujeto_id = tamano_sujeto.sujeto_id
+        LIMIT tope
+    ) AS suyas;
+    RETURN filas;
+END $$;
+
 DROP FUNCTION IF EXISTS langgraph.borrar_sujeto(text);
 CREATE OR REPLACE FUNCTION langgraph.borrar_sujeto(prefijo text, menos text[] DEFAULT '{}')
 RETURNS TABLE (documentos bigint, vectores bigint)
@@ -196,7 +243,8 @@ END $$;
 -- One batch of the sweep, skipping what somebody else is touching, so readers and writers are never in its way. A
 -- document written again meanwhile is left alone: its condition is checked again once locked. By ctid, which cannot
 -- move while the row is locked: 200,000 of 600,000 rows in 1.7 to 2.8 s, against 3.4 to 5.0 s joining by key.
--- What is restricted stays until that ends: it may be what the person needs to claim something (art. 18(1) GDPR).
+-- What is restricted stays until that ends: it may be what the person needs to claim something (art. 18(1) GDPR). So does
+-- what is held back (art. 17(3), retenciones.sql); no agent reads it, as it has expired.
 -- With `simular` it counts, by the same condition, all that the batches would delete, and locks nothing.
 DROP FUNCTION IF EXISTS langgraph.barrer_lote(integer);
 CREATE OR REPLACE FUNCTION langgraph.barrer_lote(cuantos integer, simular boolean DEFAULT false)
@@ -208,14 +256,14 @@ BEGIN
     IF simular THEN
         RETURN QUERY
         SELECT split_part(s.prefix, '.', 1), count(*) FROM langgraph.store s
-        WHERE s.expires_at <= now() AND NOT s.limitado GROUP BY 1;
+        WHERE s.expires_at <= now() AND NOT s.limitado AND NOT s.retenido GROUP BY 1;
         RETURN;
     END IF;
     PERFORM vallas.purgar();  -- fences of erased subjects that have come to their end (vallas.sql)
     RETURN QUERY
     WITH lote AS (
         SELECT s.ctid AS fila FROM langgraph.store s
-        WHERE s.expires_at <= now() AND NOT s.limitado
+        WHERE s.expires_at <= now() AND NOT s.limitado AND NOT s.retenido
         ORDER BY s.expires_at
         LIMIT cuantos
         FOR UPDATE SKIP LOCKED

@@ -38,3 +38,22 @@ REVOKE INSERT, UPDATE, DELETE ON
     langgraph.store_migrations, langgraph.checkpoint_migrations FROM memoria_agentes;
 REVOKE INSERT, UPDATE, DELETE ON public.django_migrations FROM memoria_web;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.hilos TO memoria_agentes;
+
+-- A run says how it went, and the last verification of the register keeps the hash that shows whether its end was cut:
+-- who runs it writes it down and ends it, and no more. Old ones are deleted by the owner.
+REVOKE DELETE, TRUNCATE ON public.memoria_ejecucion FROM memoria_web;
+CREATE OR REPLACE FUNCTION public.memoria_guardar_ejecucion() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog
+AS $$
+BEGIN
+    RAISE EXCEPTION 'una ejecución terminada no cambia' USING ERRCODE = 'restrict_violation';
+END $$;
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_trigger WHERE tgrelid = 'public.memoria_ejecucion'::regclass AND tgname = 'guardar_filas'
+    ) THEN
+        CREATE TRIGGER guardar_filas BEFORE UPDATE ON public.memoria_ejecucion
+            FOR EACH ROW WHEN (OLD.fin IS NOT NULL) EXECUTE FUNCTION public.memoria_guardar_ejecucion();
+    END IF;
+END $$;

@@ -116,6 +116,11 @@ class Destino(ABC):
     def contar(self, sujeto: Sujeto) -> Recuento:
         """How much there is of the subject; changes nothing."""
 
+    def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        """How many of what it counts were there at ``momento``, for what it can tell that of: more than were
+        reviewed then stop the run. What it leaves out may have grown since for a known reason."""
+        return {}
+
     @abstractmethod
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         """Erase it all; returns how many rows went, by the same names."""

@@ -75,6 +75,9 @@ SELECT (SELECT count(*)
        + (SELECT count(*) FROM public.axes_accesslog WHERE username = %(empleado)s)
        + (SELECT count(*) FROM public.axes_accessfailurelog WHERE username = %(empleado)s) AS accesos
 """
+    CONTAR_HASTA = CONTAR.replace("%(empleado)s", "%(empleado)s AND attempt_time <= %(momento)s").replace(
+        "%(hilos)s::text[])", "%(hilos)s::text[]) AND l.action_time <= %(momento)s"
+    )
     BORRAR = """
 WITH anotaciones AS (
     DELETE FROM public.django_admin_log l USING public.django_content_type t
@@ -126,26 +129,33 @@ LIMIT %s
             "expedientes": _expedientes(sujeto).count(),
         }
 
-    def suprimir(self, sujeto: Sujeto) -> Recuento:
+    def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        # A session has no date of its own.
+        menciones = Mencion.objects.filter(en_el_prefijo("prefijo", sujeto.prefijo))
         return {
-            **una_fila(self.BORRAR, self._valores(sujeto)),
-            "sesiones": Session.objects.filter(pk__in=list(_sesiones(sujeto))).delete()[0],
-            "limitaciones": Restriccion.objects.filter(_limitaciones(sujeto)).update(
-                prefijo=resumen(sujeto.prefijo),
-                clave="",
-                levantada=Coalesce("levantada", Now()),
-                # Free texts about the person.
-                motivo="",
-                motivo_levantada="",
-            ),
-            "menciones": olvidar_menciones_en(sujeto.prefijo),
-            "expedientes": _expedientes(sujeto).update(pdf=b"", json=b"", pedido=b"", destruido=Now()),
+            **una_fila(self.CONTAR_HASTA, {**self._valores(sujeto), "momento": momento}),
+            "limitaciones": Restriccion.objects.filter(_limitaciones(sujeto), creada__lte=momento).count(),
+            "menciones": menciones.filter(momento__lte=momento).count(),
+            "expedientes": _expedientes(sujeto).filter(creado__lte=momento).count(),
         }
 
+    def suprimir(self, sujeto: Sujeto) -> Recuento:
+        return self._borrar(sujeto, None)
+
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
-        limitaciones = Restriccion.objects.filter(_limitaciones(sujeto), creada__lte=momento)
+        return self._borrar(sujeto, momento)
+
+    def _borrar(self, sujeto: Sujeto, hasta: datetime | None) -> Recuento:
+        limitaciones = Restriccion.objects.filter(_limitaciones(sujeto))
+        expedientes = _expedientes(sujeto)
+        if hasta is not None:
+            limitaciones = limitaciones.filter(creada__lte=hasta)
+            expedientes = expedientes.filter(creado__lte=hasta)
         return {
-            **una_fila(self.BORRAR_HASTA, {**self._valores(sujeto), "momento": momento}),
+            **una_fila(
+                self.BORRAR if hasta is None else self.BORRAR_HASTA,
+                {**self._valores(sujeto), "momento": hasta},
+            ),
             "sesiones": Session.objects.filter(pk__in=list(_sesiones(sujeto))).delete()[0],
             "limitaciones": limitaciones.update(
                 prefijo=resumen(sujeto.prefijo),
@@ -155,10 +165,8 @@ LIMIT %s
                 motivo="",
                 motivo_levantada="",
             ),
-            "menciones": olvidar_menciones_en(sujeto.prefijo, hasta=momento),
-            "expedientes": _expedientes(sujeto)
-            .filter(creado__lte=momento)
-            .update(pdf=b"", json=b"", pedido=b"", destruido=Now()),
+            "menciones": olvidar_menciones_en(sujeto.prefijo, hasta=hasta),
+            "expedientes": expedientes.update(pdf=b"", json=b"", pedido=b"", destruido=Now()),
         }
 
     def sujetos(self, cuantos: int, hasta: datetime) -> Iterator[Rastro]:

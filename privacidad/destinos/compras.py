@@ -43,6 +43,16 @@ SELECT (SELECT count(*) FROM public.compras_retirada r
        (SELECT count(*) FROM public.compras_proveedor p
         WHERE p.codigo = %(codigo)s AND (p.nombre <> p.codigo OR p.activo)) AS nombres
 """
+    CONTAR_HASTA = """
+SELECT (SELECT count(*) FROM public.compras_retirada r
+        JOIN public.compras_proveedor p ON p.id = r.proveedor_id
+        WHERE p.codigo = %(codigo)s AND r.momento <= %(momento)s) AS retirados,
+       (SELECT count(*) FROM public.django_admin_log l
+        JOIN public.django_content_type t ON t.id = l.content_type_id
+        JOIN public.compras_proveedor p ON p.id::text = l.object_id
+        WHERE t.app_label = 'compras' AND t.model = 'proveedor' AND p.codigo = %(codigo)s
+          AND l.action_time <= %(momento)s) AS anotaciones
+"""
     BORRAR = """
 WITH retirados AS (
     DELETE FROM public.compras_retirada r USING public.compras_proveedor p
@@ -87,6 +97,9 @@ LIMIT %s
 
     def contar(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.CONTAR, {"codigo": _codigo(sujeto)})
+
+    def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        return una_fila(self.CONTAR_HASTA, {"codigo": _codigo(sujeto), "momento": momento})
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.BORRAR, {"codigo": _codigo(sujeto), "momento": "infinity"})

@@ -8,6 +8,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
+from memoria.models import Hilo
 from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto, por_tandas, una_fila
 from privacidad.resumenes import resumen, resumen_de_lista
 
@@ -64,6 +65,11 @@ LIMIT %s
 
     def contar(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.CONTAR, [sujeto.espacio, sujeto.sujeto_id, list(sujeto.hilos)])
+
+    def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        # What a conversation holds grows while it goes on.
+        antiguos = Hilo.objects.del_sujeto(sujeto.espacio, sujeto.sujeto_id).filter(creado__lte=momento)
+        return {"hilos": antiguos.count()}
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         retenidos = set(sujeto.excluidos.get(self.nombre, ()))

@@ -41,10 +41,15 @@ class Memoria(Destino):
     BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_sujeto(%s, %s::text[])"
     BORRAR_HASTA = "SELECT documentos, vectores FROM langgraph.borrar_sujeto_hasta(%s, %s, %s::text[])"
     consultas = (CONTAR, BORRAR)
+    CONTAR_HASTA = "SELECT documentos FROM langgraph.contar_sujeto_hasta(%s, %s)"
     RASTROS = "SELECT prefijo, desde FROM langgraph.rastros(%s, %s)"
 
     def contar(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.CONTAR, [sujeto.prefijo])
+
+    def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        # By when each was first written: one that is written again is the same one.
+        return una_fila(self.CONTAR_HASTA, [sujeto.prefijo, momento])
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
         return una_fila(self.BORRAR, [sujeto.prefijo, self._excluidos(sujeto)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from django.db import connection
@@ -10,8 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
 from memoria.models import Documento
-from privacidad import identificadores
+from privacidad import documentos, identificadores
 from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
+from privacidad.estados import Estado
 from privacidad.models import Mencion, Solicitud
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen, resumen_de_lista
@@ -39,24 +40,38 @@ class Menciones(Destino):
     consultas = (CONTAR, BORRAR)
 
     def contar(self, sujeto: Sujeto) -> Recuento:
-        return self._con(self.CONTAR, sujeto)
+        return self._con(self.CONTAR, self._decididas(sujeto))
+
+    def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
+        # Which rows go was decided one by one: there are no more of them since.
+        return {"documentos": self.contar(sujeto)["documentos"]}
+
+    def retenidos(self, sujeto: Sujeto) -> Recuento:
+        """Rows that were decided on and are held back since, in the request of whoever they are about."""
+        retenidas = _retenidas(self._decididas(sujeto))
+        return self._con(self.CONTAR, retenidas) if retenidas else {}
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        return self._con(self.BORRAR, sujeto)
+        return self._con(self.BORRAR, self.direcciones(sujeto))
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         # Other people's rows: the replay finds them by what the register says was decided about each.
         return {}
 
     def parametros(self, sujeto: Sujeto) -> dict[str, str]:
-        filas = [resumen_de_fila(p, c) for p, c in self._direcciones(sujeto)]
+        filas = [resumen_de_fila(p, c) for p, c in self.direcciones(sujeto)]
         return {"sujeto": resumen(sujeto.prefijo), "filas": resumen_de_lista(filas)}
 
-    def _con(self, consulta: str, sujeto: Sujeto) -> Recuento:
-        direcciones = self._direcciones(sujeto)
+    def _con(self, consulta: str, direcciones: Collection[Direccion]) -> Recuento:
         return una_fila(consulta, [[p for p, _ in direcciones], [c for _, c in direcciones]])
 
-    def _direcciones(self, sujeto: Sujeto) -> list[Direccion]:
+    def direcciones(self, sujeto: Sujeto) -> list[Direccion]:
+        """The rows that go: those that were decided on, but what is held back."""
+        decididas = self._decididas(sujeto)
+        retenidas = _retenidas(decididas)
+        return [d for d in decididas if d not in retenidas]
+
+    def _decididas(self, sujeto: Sujeto) -> list[Direccion]:
         """Every one was decided by a person, so they are few: a list of them is no burden."""
         decididas = (
             Mencion.objects.filter(
@@ -76,6 +91,13 @@ class Menciones(Destino):
         return [*direcciones, *sujeto.hallado[self.nombre]]
 
 
+def _retenidas(direcciones: Collection[Direccion]) -> set[Direccion]:
+    if not direcciones:
+        return set()
+    retenidas = Documento.objects.filter(pk__in=direcciones, retenido=True)
+    return set(retenidas.values_list("prefix", "key"))
+
+
 def _ya_no_mencionan(sujeto: Sujeto) -> Iterable[Direccion]:
     solicitud = Solicitud.objects.abiertas().filter(resumen=resumen(sujeto.prefijo)).first()
     if solicitud is None:
@@ -91,14 +113,31 @@ def _ya_no_mencionan(sujeto: Sujeto) -> Iterable[Direccion]:
             yield direccion
 
 
-def _reencontradas(olvidadas: dict[str, datetime]) -> Iterable[Direccion]:
-    """The rows whose digest is one of these and that are older than what was decided about them."""
+def reaparecidas() -> set[int]:
+    """The numbers of the completed requests of which a row that was erased as a mention is there again: at
+    its place, and as it was when it was decided that it goes."""
+    decididas = Mencion.objects.filter(
+        clave="", decision=Mencion.Decision.BORRAR, solicitud__estado=Estado.COMPLETADA
+    )
+    olvidadas: dict[str, datetime] = {}
+    de_quien: dict[str, set[int]] = {}
+    for fila, momento, solicitud in decididas.values_list("prefijo", "momento", "solicitud"):
+        olvidadas[fila] = max(momento, olvidadas.get(fila, momento))
+        de_quien.setdefault(fila, set()).add(solicitud)
+    halladas = [resumen_de_fila(*direccion) for direccion in _reencontradas(olvidadas, "updated_at")]
+    halladas += [resumen_de_fila(*fila.direccion) for fila in documentos.reencontradas(olvidadas)]
+    return {solicitud for fila in halladas for solicitud in de_quien[fila]}
+
+
+def _reencontradas(olvidadas: dict[str, datetime], desde: str = "created_at") -> Iterable[Direccion]:
+    """The rows whose digest is one of these and that are older than what was decided about them: there since
+    before it, or, by ``updated_at``, unchanged since."""
     if not olvidadas:
         return
-    antiguos = Documento.objects.filter(created_at__lte=max(olvidadas.values()))
-    for prefijo, clave, creado in antiguos.values_list("prefix", "key", "created_at").iterator():
+    antiguos = Documento.objects.filter(**{f"{desde}__lte": max(olvidadas.values())})
+    for prefijo, clave, escrito in antiguos.values_list("prefix", "key", desde).iterator():
         momento = olvidadas.get(resumen_de_fila(prefijo, clave))
-        if momento and creado <= momento:
+        if momento and escrito <= momento:
             yield prefijo, clave
 
 

@@ -24,8 +24,9 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
     """Hold one row of the person back: the rest is erased, and the request stays partial until it is let go.
 
     ``clave`` addresses the row in its destination: the key of a document (``memoria``), a thread (``hilos``).
-    After the run what is held is also withheld from the agents (see :mod:`privacidad.retenidos`). Held after
-    the approval, it has to be approved again (see :func:`cambia_lo_aprobado`).
+    From now on nobody changes or deletes it, by whatever door; after the run it is also withheld from the
+    agents (see :mod:`privacidad.retenidos`). Held after the approval, it has to be approved again (see
+    :func:`cambia_lo_aprobado`).
 
     Raises :class:`SinPermiso`, :class:`CuatroOjos`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
     """
@@ -54,6 +55,9 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
         exclusion = Exclusion.objects.create(
             solicitud=actual, destino=destino, clave=clave, motivo=motivo, por=por
         )
+        # The database has marked it (sql/retenciones.sql), after waiting for whoever was deleting it.
+        if not any(elegido.retenidos(sujeto).values()):
+            raise DatoNoValido(_("Ese dato se acaba de borrar: ya no hay nada que retener."))
         registro.anotar(
             tipo="exclusion",
             referencia=actual.referencia,

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoria.models import Documento
-from privacidad import registro
+from privacidad import registro, retenidos
 from privacidad.errores import DatoNoValido
 from privacidad.identificadores import descodificada
 from privacidad.models import Restriccion, Solicitud
@@ -55,10 +55,15 @@ EN_VIGOR = "una_restriccion_en_vigor"
 
 
 def levantar(*, restriccion: Restriccion, motivo: str, por: User) -> None:
-    """End a restriction. The person is told before it ends (art. 18(3) GDPR), by whoever lifts it."""
+    """End a restriction. The person is told before it ends (art. 18(3) GDPR), by whoever lifts it.
+
+    Raises :class:`SinPermiso`, and :class:`DatoNoValido` when it has ended, or keeps out of use what an
+    erasure left because it is held back.
+    """
     exigir(por, "restringir_dato")
     razon = texto_breve(motivo, descodificada(restriccion.prefijo.partition(".")[2]))
     with transaction.atomic():
+        retenidos.exigir_que_no_lo_aparte(restriccion)
         en_vigor = Restriccion.objects.filter(pk=restriccion.pk, levantada__isnull=True)
         if not en_vigor.update(levantada=timezone.now(), motivo_levantada=razon):
             raise DatoNoValido(_("Esa limitación ya no está en vigor."))
@@ -79,4 +84,7 @@ def esperar_supresion(de: str) -> None:
 
 def _datos(restriccion: Restriccion) -> dict[str, str | int]:
     """What the register says of a restriction: never the address of what it is over."""
-    return {"limitacion": restriccion.pk, "alcance": "documento" if restriccion.clave else "ficha"}
+    if not restriccion.clave:
+        return {"limitacion": restriccion.pk, "alcance": "ficha"}
+    # By its digest, it is found again in a restored copy (privacidad/datos_reaplicados.py).
+    return {"limitacion": restriccion.pk, "alcance": "documento", "clave": resumen(restriccion.clave)}

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from privacidad import registro
+from privacidad import registro, retenidos
 from privacidad.destinos import Sujeto, destino
 from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
@@ -32,7 +32,8 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
 
     While the request is reviewed: what is approved is what had been decided. It may be decided again until
     then. ``borrar`` joins the preview, and the run deletes it with everything else. After a run, only what
-    was found since, by what the person is now known by too, and by somebody who could have approved it.
+    was found since, by what the person is now known by too, and by somebody who could have approved it. What
+    is held back in another request stays, whoever it names.
 
     Raises :class:`SinPermiso`, :class:`CuatroOjos`, :class:`DatoNoValido` and :class:`TransicionNoPermitida`.
     """
@@ -47,6 +48,8 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
             and suyas.filter(decision=Mencion.Decision.PENDIENTE).exists()
         ):
             raise TransicionNoPermitida(actual.referencia, actual.estado)
+        if decision == Mencion.Decision.BORRAR:
+            retenidos.exigir_suelto(mencion.prefijo, mencion.clave)
         cambia_lo_aprobado(actual, por=por, que="")
         clases = sorted(suyas.values_list("identificador", flat=True))
         suyas.update(

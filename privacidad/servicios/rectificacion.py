@@ -10,10 +10,11 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoria import politica
 from memoria.models import Documento
-from privacidad import registro
+from privacidad import registro, retenidos
 from privacidad.errores import DatoNoValido
 from privacidad.models import Restriccion
 from privacidad.resumenes import resumen
@@ -29,7 +30,8 @@ def rectificar(*, espacio: str, sujeto_id: str, clave: str, valor: str, visto: d
     ``visto`` is the ``updated_at`` of the document that was seen: if it has changed since, nothing is done.
     The register keeps that it was corrected, and neither value.
 
-    Raises :class:`SinPermiso`, and :class:`DatoNoValido` when it cannot say that, has gone or has changed.
+    Raises :class:`SinPermiso`, and :class:`DatoNoValido` when it cannot say that, has gone, has changed or is
+    held back from an erasure.
     """
     exigir(por, "rectificar_dato")
     prefijo = prefijo_de(espacio, sujeto_id)
@@ -40,12 +42,17 @@ def rectificar(*, espacio: str, sujeto_id: str, clave: str, valor: str, visto: d
         )
     except politica.PoliticaIncumplida as error:
         raise DatoNoValido(str(error)) from None
-    with transaction.atomic():
+    with retenidos.traducir(_ACABA_DE_RETENERSE), transaction.atomic():
+        retenidos.exigir_suelto(prefijo, clave)
         _llamar(
             "SELECT langgraph.rectificar(%s, %s, %s, %s, %s)",
             [prefijo, clave, visto, nuevo["texto"], nuevo["valor"]],
         )
-        registro.anotar(tipo="rectificacion", resumen=resumen(prefijo), datos={"tipo": documento["tipo"]})
+        registro.anotar(
+            tipo="rectificacion",
+            resumen=resumen(prefijo),
+            datos={"tipo": documento["tipo"], "escrito": registro.en_iso(visto)},
+        )
     logger.info("preferencia rectificada en %s", espacio)
 
 
@@ -58,13 +65,24 @@ def borrar_dato(*, espacio: str, sujeto_id: str, clave: str, visto: datetime, mo
     prefijo = prefijo_de(espacio, sujeto_id)
     razon = texto_breve(motivo, sujeto_id)
     documento = _preferencia(espacio, sujeto_id, clave)
-    with transaction.atomic():
+    with retenidos.traducir(_ACABA_DE_RETENERSE), transaction.atomic():
+        retenidos.exigir_suelto(prefijo, clave)
         _llamar("SELECT langgraph.borrar_preferencia(%s, %s, %s)", [prefijo, clave, visto])
         Restriccion.objects.filter(prefijo=prefijo, clave=clave, levantada__isnull=True).update(
             levantada=timezone.now(), motivo_levantada=razon
         )
-        registro.anotar(tipo="dato_borrado", resumen=resumen(prefijo), datos={"tipo": documento["tipo"]})
+        # When it had been written: a restored copy that brings it back is told from what was said since.
+        registro.anotar(
+            tipo="dato_borrado",
+            resumen=resumen(prefijo),
+            datos={"tipo": documento["tipo"], "escrito": registro.en_iso(visto)},
+        )
     logger.info("preferencia borrada en %s", espacio)
+
+
+_ACABA_DE_RETENERSE = gettext_lazy(
+    "Ese dato se acaba de retener en una solicitud de supresión: no se ha cambiado."
+)
 
 
 def _preferencia(espacio: str, sujeto_id: str, clave: str) -> dict[str, str]:

@@ -334,6 +334,9 @@ MATRIZ = [
     ("SELECT FROM public.auth_user", True, False),
     ("SELECT FROM public.django_session", True, False),
     ("SELECT FROM public.memoria_ejecucion", True, False),
+    # The last verification of the register is there: it tells whether the end of the register was cut.
+    ("DELETE FROM public.memoria_ejecucion", False, False),
+    ("TRUNCATE public.memoria_ejecucion", False, False),
     ("SELECT FROM public.django_migrations", True, False),
     ("DELETE FROM public.django_migrations", False, False),
     ("SELECT * FROM langgraph.contar_sujeto('clientes.C9')", True, False),

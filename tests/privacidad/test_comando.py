@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memoria.models import Documento, Ejecucion
-from privacidad import destinos
+from privacidad import destinos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Paso, Solicitud
 
@@ -36,8 +36,15 @@ def dos_aprobadas(hasta: Callable[..., Any], preferencia: Callable[..., None]) -
 
 def test_sin_nada_que_hacer_termina_bien(bd: str) -> None:
     assert ordenar() == (
-        {"completadas": 0, "parciales": 0, "fallidas": 0, "pendientes": 0, "simulado": False},
-        "Supresiones completadas: 0; parciales: 0; fallidas: 0.\n",
+        {
+            "completadas": 0,
+            "parciales": 0,
+            "retenidas": 0,
+            "fallidas": 0,
+            "pendientes": 0,
+            "simulado": False,
+        },
+        "Supresiones completadas: 0; parciales: 0; a la espera de soltar lo retenido: 0; fallidas: 0.\n",
         0,
     )
 
@@ -60,7 +67,14 @@ def test_ejecuta_las_aprobadas_y_solo_esas(lote: str, dos_aprobadas: list[Any]) 
 def test_el_simulacro_las_deja_pendientes(dos_aprobadas: list[Any]) -> None:
     pasos = Paso.objects.count()
     datos, _, codigo = ordenar("--dry-run")
-    assert datos == {"completadas": 2, "parciales": 0, "fallidas": 0, "pendientes": 2, "simulado": True}
+    assert datos == {
+        "completadas": 2,
+        "parciales": 0,
+        "retenidas": 0,
+        "fallidas": 0,
+        "pendientes": 2,
+        "simulado": True,
+    }
     assert codigo == 0
     assert Solicitud.objects.por_ejecutar().count() == 2
     assert Documento.objects.count() == 2
@@ -118,3 +132,42 @@ def test_las_mas_urgentes_primero_y_se_para_a_tiempo(
     monkeypatch.setattr(Plazo, "agotado", property(lambda plazo: next(turnos)))
     assert ordenar()[0]["pendientes"] == 1
     assert Solicitud.objects.get(estado=Estado.COMPLETADA) == urgente
+
+
+def test_lo_retenido_se_espera_y_no_es_un_fallo(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> None:
+    """A lawful hold may last years: the job that runs every few minutes must not fail all that time."""
+    preferencia("C1")
+    preferencia("C1", "horario")
+    solicitud = hasta(Estado.REVISADA)
+    exclusion = servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="obligacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    for _vez in range(2):
+        datos, _, codigo = ordenar()
+        assert (datos["retenidas"], datos["parciales"], datos["completadas"], codigo) == (1, 0, 0, 0)
+    preferencia("C2")
+    hasta(Estado.APROBADA, "C2")
+    datos, _, codigo = ordenar()
+    assert (datos["retenidas"], datos["completadas"], datos["pendientes"], codigo) == (1, 1, 1, 0)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
+    datos, _, codigo = ordenar()
+    assert (datos["retenidas"], datos["completadas"], datos["pendientes"], codigo) == (0, 1, 0, 0)
+
+
+def test_lo_que_no_se_reviso_falla_una_vez_y_vuelve_a_la_revision(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], propietario: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    propietario.execute(
+        "INSERT INTO langgraph.store (prefix, key, value, created_at)"
+        " VALUES ('clientes.C1', 'k', '{}', now() - interval '1 day')"
+    )
+    datos, avisos, codigo = ordenar()
+    assert (datos["fallidas"], datos["pendientes"], codigo) == (1, 0, 3)
+    assert f"{solicitud.referencia}: En «Memoria de los agentes» la revisión contó 1" in avisos
+    datos, _, codigo = ordenar()
+    assert (datos["fallidas"], codigo) == (0, 0)

@@ -21,6 +21,7 @@ from privacidad import destinos, servicios, supresion
 from privacidad.errores import (
     DestinoDesconocido,
     ErrorDePrivacidad,
+    FueraDeLaRevision,
     RecuentoDistinto,
     RevisionVacia,
     TransicionNoPermitida,
@@ -220,13 +221,117 @@ def test_lo_que_se_reviso_vacio_no_borra_lo_que_ahora_hay(
     preferencia("C1")
     with pytest.raises(RevisionVacia, match="Repita la revisión"):
         servicios.ejecutar(solicitud=solicitud)
-    assert solicitud.estado == Estado.APROBADA
+    assert solicitud.estado == Estado.REVISADA
     assert Documento.objects.count() == 1
     servicios.revisar(solicitud=solicitud, por=dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     evidencia = servicios.ejecutar(solicitud=solicitud)
     assert evidencia.destinos["memoria"]["previsto"]["documentos"] == 1
     assert evidencia.destinos["memoria"]["borrados"]["documentos"] == 1
+
+
+@pytest.fixture
+def viejo(propietario: Any) -> Callable[[str], None]:
+    """Run a statement that brings in something from yesterday, as a restore of one table would."""
+
+    def traer(sentencia: str) -> None:
+        propietario.execute(sentencia.replace("AYER", "now() - interval '1 day'"))
+
+    return traer
+
+
+@pytest.mark.parametrize(
+    ("sentencia", "frase"),
+    [
+        (
+            "INSERT INTO langgraph.store (prefix, key, value, created_at, updated_at)"
+            " SELECT 'clientes.C1', 'k' || n, '{}', AYER, now() FROM generate_series(1, 3) n",
+            "la revisión contó 1 documentos y ahora hay 4",
+        ),
+        (
+            "INSERT INTO langgraph.store (prefix, key, value, created_at)"
+            " VALUES ('clientes.C1.notas', 'k', '{}', AYER)",
+            "contó 1 documentos y ahora hay 2",
+        ),
+        (
+            "INSERT INTO hilos (thread_id, espacio, sujeto_id, creado) VALUES ('h9', 'clientes', 'C1', AYER)",
+            "contó 1 hilos y ahora hay 2",
+        ),
+        (
+            "INSERT INTO privacidad_restriccion (prefijo, clave, motivo, creada, motivo_levantada)"
+            " VALUES ('clientes.C1', 'x', 'y', AYER, '')",
+            "contó 0 limitación",
+        ),
+    ],
+    ids=["documentos", "de debajo", "hilos", "casa"],
+)
+def test_lo_que_la_revision_no_conto_y_ya_estaba_detiene_la_ejecucion(
+    sentencia: str,
+    frase: str,
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    viejo: Callable[[str], None],
+    volcado: Callable[..., dict[str, list[Any]]],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """E2: what is deleted is what was previewed, or nothing is."""
+    preferencia("C1")
+    conversacion("C1", "h1")
+    solicitud = hasta(Estado.APROBADA)
+    viejo(sentencia)
+    antes = volcado(sin="nadie")
+    with pytest.raises(FueraDeLaRevision, match=frase):
+        servicios.ejecutar(solicitud=solicitud, simular=True)
+    assert solicitud.estado == Estado.APROBADA
+    with pytest.raises(FueraDeLaRevision, match="Repita la revisión"):
+        servicios.ejecutar(solicitud=solicitud)
+    assert volcado(sin="nadie") == antes
+    assert not Evidencia.objects.exists()
+    assert solicitud.estado == Solicitud.objects.get().estado == Estado.REVISADA
+    assert "no se ha borrado nada" in solicitud.pasos.last().texto
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    with pytest.raises(FueraDeLaRevision):  # approving it again is not reviewing it again
+        servicios.ejecutar(solicitud=solicitud)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    assert not Documento.objects.exists()
+
+
+def test_quien_sigue_hablando_no_detiene_su_supresion(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "contacto")
+    conversacion("C1", "h1")
+    solicitud = hasta(Estado.APROBADA)
+    preferencia("C1", "idioma", "inglés")  # written again
+    preferencia("C1", "horario")
+    conversacion("C1", "h1", "sigo")
+    conversacion("C1", "h2")
+    evidencia = servicios.ejecutar(solicitud=solicitud)
+    memoria, hilos = evidencia.destinos["memoria"], evidencia.destinos["hilos"]
+    assert (memoria["previsto"]["documentos"], memoria["borrados"]["documentos"]) == (2, 3)
+    assert (hilos["previsto"]["hilos"], hilos["borrados"]["hilos"]) == (1, 2)
+    assert solicitud.estado == Estado.COMPLETADA
+
+
+def test_retener_despues_de_aprobar_no_hace_viejo_lo_dicho_entretanto(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], otro_dpo: Any
+) -> None:
+    """It goes back to be approved, not to be counted: what counts as reviewed is still the review."""
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    preferencia("C1", "horario")
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="obligacion", por=otro_dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert [d.key for d in Documento.objects.all()] == ["pref-idioma"]
 
 
 # -- when something goes wrong ------------------------------------------------------------------------

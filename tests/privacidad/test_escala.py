@@ -104,6 +104,22 @@ def test_la_pagina_no_ejecuta_lo_grande_y_dice_cuando_se_hara(
     assert ejecutar_supresiones()["completadas"] == 1
 
 
+def test_lo_que_crece_despues_de_la_revision_tampoco_lo_ejecuta_la_pagina(
+    cargar: Callable[..., None],
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    navegar: Callable[..., Any],
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA)
+    cargar("C1", avance.MAXIMO_EN_UNA_PAGINA, 1)
+    cliente = navegar("dpo")
+    cliente.post(reverse("privacidad:paso", args=[solicitud.referencia, "ejecutar"]))
+    assert Documento.objects.count() > avance.MAXIMO_EN_UNA_PAGINA
+    assert "próxima pasada" in cliente.get(solicitud.get_absolute_url()).content.decode()
+    assert ejecutar_supresiones()["completadas"] == 1
+
+
 def test_lo_que_cabe_lo_ejecuta_la_pagina(
     cargar: Callable[..., None], hasta: Callable[..., Any], navegar: Callable[..., Any]
 ) -> None:

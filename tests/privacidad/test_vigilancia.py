@@ -373,3 +373,60 @@ def test_lo_que_estaba_por_verificar_se_verifica_y_cierra_la_solicitud(
     solicitud.refresh_from_db()
     assert (solicitud.estado, solicitud.sujeto_id) == (Estado.COMPLETADA, "")
     assert len(servidor.pedidas("DELETE")) == 1
+
+
+# -- mentions -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mencion_borrada(
+    almacen_compras: Any, recibida: Callable[..., Any], dpo: Any, otro_dpo: Any, propietario: Any
+) -> tuple[Solicitud, tuple[Any, ...]]:
+    """A notice of a supplier that named C1 by telephone, erased; the request, and the row as it was."""
+    almacen_compras.put(
+        ("proveedores", "P1"), "a1", {"texto": "Llamar al 612 345 678", "fecha": "2026-11-29"}
+    )
+    fila = propietario.execute(
+        "SELECT prefix, key, value::text, created_at, updated_at FROM langgraph.store"
+    ).fetchone()
+    solicitud = recibida("C1", identificadores={"telefono": "612345678"})
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.decidir_mencion(
+        mencion=solicitud.menciones.get(), decision="borrar", motivo="Es el suyo", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert not Documento.objects.exists()
+    return solicitud, fila
+
+
+def test_una_fila_borrada_por_mencionar_que_vuelve_se_dice(
+    mencion_borrada: tuple[Solicitud, tuple[Any, ...]], sin_guardas: Callable[..., None], tmp_path: Any
+) -> None:
+    solicitud, fila = mencion_borrada
+    assert ordenar()[0]["menciones_reaparecidas"] == []
+    sin_guardas(
+        "INSERT INTO langgraph.store (prefix, key, value, created_at, updated_at)"
+        " VALUES (%s, %s, %s, %s, %s)",
+        fila,
+    )
+    datos, avisos, codigo = ordenar()
+    assert (datos["menciones_reaparecidas"], codigo) == ([solicitud.referencia], 3)
+    assert f"{solicitud.referencia}: ha vuelto un dato de otra persona" in avisos
+    assert "612" not in avisos
+    # What it says to do does it.
+    fichero = tmp_path / "registro.jsonl"
+    call_command("exportar_registro", fichero, stdout=io.StringIO())
+    call_command("reaplicar_supresiones", fichero, stdout=io.StringIO(), stderr=io.StringIO())
+    assert not Documento.objects.exists()
+    datos, _, codigo = ordenar()
+    assert (datos["menciones_reaparecidas"], codigo) == ([], 0)
+
+
+def test_lo_que_se_escribe_despues_en_el_mismo_sitio_no_es_que_vuelva(
+    mencion_borrada: tuple[Solicitud, tuple[Any, ...]], almacen_compras: Any
+) -> None:
+    almacen_compras.put(("proveedores", "P1"), "a1", {"texto": "Ruta norte", "fecha": "2026-11-30"})
+    datos, _, codigo = ordenar()
+    assert (datos["menciones_reaparecidas"], codigo) == ([], 0)

@@ -24,6 +24,7 @@ class Command(ComandoMemoria):
         simular = bool(opciones["dry_run"])
         busqueda = vigilancia.buscar(cuantos=opciones["batch_size"], agotado=lambda: plazo.agotado)
         reaparecidas = sum(self._reabrir(hallazgo, simular) for hallazgo in busqueda.hallazgos)
+        menciones = self._menciones()
         completadas = 0 if simular else self._verificar(plazo)
         enviados, avisado = self._recordar(simular)
         for nombre, motivo in busqueda.sin_respuesta.items():
@@ -35,6 +36,7 @@ class Command(ComandoMemoria):
         datos = {
             "verificadas": busqueda.suprimidos if busqueda.completa and not busqueda.sin_respuesta else 0,
             "reaparecidas": reaparecidas,
+            "menciones_reaparecidas": menciones,
             "completadas": completadas,
             "por_verificar": Gestion.objects.filter(estado=Gestion.Estado.POR_VERIFICAR).count(),
             "recordatorios": enviados,
@@ -45,7 +47,7 @@ class Command(ComandoMemoria):
             "Personas suprimidas que se han vuelto a buscar: %(verificadas)d; reaparecidas: "
             "%(reaparecidas)d; recordatorios: %(recordatorios)d."
         )
-        bien = busqueda.completa and not busqueda.sin_respuesta and avisado
+        bien = busqueda.completa and not busqueda.sin_respuesta and avisado and not menciones
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
     def _reabrir(self, hallazgo: vigilancia.Hallazgo, simular: bool) -> bool:
@@ -61,6 +63,22 @@ class Command(ComandoMemoria):
             return False  # somebody else was quicker: it is open, and the run will erase it
         self.avisar(_("%(referencia)s: ha reaparecido.") % {"referencia": solicitud.referencia})
         return True
+
+    def _menciones(self) -> list[str]:
+        """The requests of which a row of somebody else, erased because it named the person, is there again.
+
+        Nobody knows here any more who the person was, so the request cannot be opened again.
+        """
+        vueltas = Solicitud.objects.filter(pk__in=destinos.menciones.reaparecidas()).order_by("pk")
+        for solicitud in vueltas:
+            self.avisar(
+                _(
+                    "%(referencia)s: ha vuelto un dato de otra persona que se borró porque la mencionaba. "
+                    "Ejecute «reaplicar_supresiones» con el registro exportado, que lo borra otra vez."
+                )
+                % {"referencia": solicitud.referencia}
+            )
+        return [s.referencia for s in vueltas]
 
     def _verificar(self, plazo: Plazo) -> int:
         """Read back what was not confirmed yet; how many requests are complete with that."""
