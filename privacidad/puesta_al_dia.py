@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from datetime import date, datetime
+from typing import Any, NamedTuple
 
 from django.db import DatabaseError, connection, transaction
-from django.utils.dateparse import parse_datetime
+from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
-from privacidad import estados, evidencias
+from privacidad import estados, evidencias, plazos
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Exclusion, Gestion, Paso, Solicitud
 from privacidad.olvido import olvidar_direcciones
+from privacidad.resumenes import resumen
 from privacidad.servicios.paso import guardar
 
 logger = logging.getLogger(__name__)
@@ -70,11 +72,11 @@ def adelantar_referencias() -> None:
         cursor.execute(_ADELANTAR)
 
 
-def retenciones_vigentes(resumen: str) -> list[tuple[str, str, str, str]]:
+def retenciones_vigentes(suyo: str) -> list[tuple[str, str, str, str]]:
     """What the register holds back of one person: ``(reference, destination, reason, digest of the key)``."""
     vigentes: dict[tuple[str, str, str], str] = {}
     cerradas: set[str] = set()
-    for asiento in Asiento.objects.filter(resumen=resumen).order_by("numero").iterator():
+    for asiento in Asiento.objects.filter(resumen=suyo).order_by("numero").iterator():
         if asiento.tipo in Estado.values:
             (cerradas.add if asiento.tipo in estados.CERRADAS else cerradas.discard)(asiento.referencia)
         elif asiento.tipo in ("exclusion", "exclusion_liberada") and "clave" in asiento.datos:
@@ -84,6 +86,52 @@ def retenciones_vigentes(resumen: str) -> list[tuple[str, str, str, str]]:
             else:
                 vigentes.pop(cual, None)
     return [(r, d, motivo, clave) for (r, d, clave), motivo in vigentes.items() if r not in cerradas]
+
+
+def soltar_lo_soltado(*, desde: int) -> None:
+    """Let go what was let go after entry number ``desde``, in the requests that are still open."""
+    sueltas = Asiento.objects.filter(tipo="exclusion_liberada", numero__gt=desde, datos__has_key="clave")
+    for asiento in sueltas.order_by("numero").iterator():
+        vigentes = {(r, d, c) for r, d, _motivo, c in retenciones_vigentes(asiento.resumen)}
+        if (asiento.referencia, asiento.datos["destino"], asiento.datos["clave"]) in vigentes:
+            continue
+        activas = Exclusion.objects.activas().filter(
+            solicitud__referencia=asiento.referencia, solicitud__cerrada__isnull=True
+        )
+        for exclusion in activas.filter(destino=asiento.datos["destino"]):
+            if resumen(exclusion.clave) == asiento.datos["clave"]:
+                Exclusion.objects.filter(pk=exclusion.pk).update(liberada=asiento.momento)
+
+
+def decidir_copias(*, desde: int) -> None:
+    """What was decided about the sealed copy of a request after entry number ``desde``, where it is still to
+    be run."""
+    decididas = Asiento.objects.filter(tipo="copia_decidida", numero__gt=desde).order_by("numero")
+    for asiento in decididas.iterator():
+        solicitud = Solicitud.objects.abiertas().filter(referencia=asiento.referencia).first()
+        if solicitud and not solicitud.evidencias.exists():
+            _decidir_copia(solicitud, asiento)
+            guardar(solicitud)
+
+
+class CopiaSellada(NamedTuple):
+    """A sealed copy that must still be there, by the register: ``creada`` tells it from one made again."""
+
+    referencia: str
+    resumen: str
+    creada: str
+    filas: int
+    destruir_el: date
+    #: The last erasure whose rows it has.
+    momento: datetime
+
+
+def copias_selladas() -> list[CopiaSellada]:
+    """The copies that were sealed and whose time has not come."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SELLADAS)
+        filas = [CopiaSellada(*fila) for fila in cursor.fetchall()]
+    return [c for c in filas if c.destruir_el > plazos.hoy()]
 
 
 def retener_de_nuevo(referencia: str, destino: str, clave: str, motivo: str) -> None:
@@ -131,6 +179,31 @@ ON CONFLICT (anio) DO UPDATE SET ultimo = greatest(c.ultimo, EXCLUDED.ultimo)
 """
 
 
+# Of each request the last copy: one made again has another date of birth, and the rows of all runs count.
+_SELLADAS = """
+SELECT u.referencia, u.resumen, u.creada,
+       (SELECT sum((a.datos ->> 'filas')::bigint)::bigint FROM public.privacidad_asiento a
+        WHERE a.tipo = 'copia_sellada' AND a.referencia = u.referencia
+          AND coalesce(a.datos ->> 'copia', '') = u.creada),
+       u.destruir_el, s.momento
+FROM (
+    SELECT DISTINCT ON (referencia) referencia, resumen, numero, coalesce(datos ->> 'copia', '') AS creada,
+           (datos ->> 'destruir_el')::date AS destruir_el
+    FROM public.privacidad_asiento WHERE tipo = 'copia_sellada'
+    ORDER BY referencia, numero DESC
+) u
+CROSS JOIN LATERAL (
+    SELECT max((datos ->> 'momento')::timestamptz) AS momento FROM public.privacidad_asiento
+    WHERE tipo = 'supresion' AND referencia = u.referencia
+) s
+WHERE s.momento IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.privacidad_asiento d
+    WHERE d.tipo = 'copia_destruida' AND d.referencia = u.referencia AND d.numero > u.numero
+)
+ORDER BY u.referencia
+"""
+
+
 def _hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
     actual = Solicitud.objects.select_for_update().get(pk=solicitud.pk)
     for asiento in _asientos(actual, desde):
@@ -138,6 +211,8 @@ def _hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
             _rehacer_evidencia(actual, asiento)
         elif asiento.tipo == "gestion":
             _rehacer_gestion(actual, asiento)
+        elif asiento.tipo in ("copia_decidida", "copia_sellada"):
+            _decidir_copia(actual, asiento)
         elif asiento.tipo in Estado.values:
             _dar_paso(actual, asiento)
     return actual
@@ -168,6 +243,16 @@ def _dar_paso(actual: Solicitud, asiento: Asiento) -> None:
         por=None,
         momento=asiento.momento,
         texto=_("Paso rehecho con el registro, después de restaurar una copia."),
+    )
+
+
+def _decidir_copia(actual: Solicitud, asiento: Asiento) -> None:
+    hasta = asiento.datos.get("hasta") or asiento.datos.get("destruir_el")
+    actual.copia_hasta = parse_date(hasta) if hasta else None
+    actual.motivo_sin_copia = (
+        ""
+        if hasta
+        else _("Se decidió que no la hubiera; el motivo se perdió al restaurar una copia de seguridad.")
     )
 
 

@@ -8,6 +8,8 @@ From the file of :mod:`privacidad.exportacion`, in this order:
 2. The requests that were closed after the copy was made are closed again, so that the next scheduled run does
    not erase, in their name, what the person has said since.
 3. Whoever was erased and is here again goes again: what was there at the moment of the erasure and no more.
+   What a sealed copy had of them is sealed again first.
+4. What was done to single data is done again, or told where the register cannot say how.
 
 What "was there" means. A document, by when it was last written: ``created_at`` outlives a rewrite, but a
 value written after the erasure was said after it. A thread, by when it was created: it holds its own history,
@@ -31,10 +33,20 @@ from django.utils.translation import gettext as _
 from memoria import politica
 from memoria.comandos import Plazo
 from memoria.models import Documento, Hilo
-from privacidad import documentos, exportacion, puesta_al_dia, registro, vallas
-from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto
+from privacidad import (
+    copias_rehechas,
+    datos_reaplicados,
+    documentos,
+    exportacion,
+    puesta_al_dia,
+    registro,
+    retenidos,
+    vallas,
+)
+from privacidad.copias_rehechas import Rehechas
+from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto, destino
 from privacidad.exportacion import Cabecera, RegistroRoto
-from privacidad.models import Asiento, Exclusion
+from privacidad.models import Asiento, Exclusion, Solicitud
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen
 
@@ -48,7 +60,9 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
 
     Returns ``reaplicadas`` (people), ``documentos_borrados``, ``hilos_borrados``, ``asientos_recuperados``,
     ``solicitudes_atrasadas`` and ``solicitudes_perdidas`` (see :mod:`privacidad.puesta_al_dia`),
-    ``completo`` and ``simulado``.
+    ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`privacidad.datos_reaplicados`),
+    ``copias_rehechas`` and ``copias_perdidas`` (see :mod:`privacidad.copias_rehechas`), ``completo`` and
+    ``simulado``.
 
     Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
     the database's own register does not hold, or one does not go on from the other: then nothing was changed.
@@ -62,9 +76,22 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             recuperados = _recuperar(fichero, hay, lote) if copia.entradas > hay else 0
             puesta_al_dia.adelantar_referencias()
             atrasadas = puesta_al_dia.cerrar(desde=hay)
-        borrado = _borrar_otra_vez(plazo, lote)
+            puesta_al_dia.soltar_lo_soltado(desde=hay)
+            puesta_al_dia.decidir_copias(desde=hay)
+            datos_reaplicados.adelantar_numeros()
+            _retener_lo_abierto()
+        copias = copias_rehechas.Rehechas()
+        borrado = _borrar_otra_vez(plazo, lote, copias)
+        datos = _datos_otra_vez(plazo, lote)
+        if completo := bool(borrado["completo"] and datos["completo"]):
+            _apartar_lo_retenido()
+            copias.perder_las_que_faltan()
         resultado = {
             **borrado,
+            **datos,
+            "completo": completo,
+            "copias_rehechas": copias.rehechas,
+            "copias_perdidas": copias.perdidas,
             "asientos_recuperados": recuperados,
             "solicitudes_atrasadas": atrasadas,
             "solicitudes_perdidas": puesta_al_dia.perdidas(),
@@ -127,12 +154,12 @@ def _perdidos(fichero: Path, hay: int) -> Iterator[Asiento]:
 # -- the people -----------------------------------------------------------------------------------
 
 
-def _borrar_otra_vez(plazo: Plazo, lote: int) -> dict[str, Any]:
+def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas) -> dict[str, Any]:
     total = {"reaplicadas": 0, "documentos_borrados": 0, "hilos_borrados": 0, "completo": True}
     for sujeto, momento in _borrados_que_estan(lote):
         if plazo.agotado:
             return {**total, "completo": False}
-        recuento = _una(sujeto, momento)
+        recuento = _una(sujeto, momento, copias)
         if any(n for cuentas in recuento.values() for n in cuentas.values()):
             total["reaplicadas"] += 1
             total["documentos_borrados"] += recuento["memoria"]["documentos"]
@@ -186,19 +213,20 @@ GROUP BY resumen
 """
 
 
-def _una(quien: Sujeto, momento: datetime) -> dict[str, Recuento]:
+def _una(quien: Sujeto, momento: datetime, copias: Rehechas) -> dict[str, Recuento]:
     """Erase one person again, in one transaction with its entry. Returns the counts by destination."""
     with transaction.atomic():
-        retenidos = _retenidos(quien)
+        suyos = _retenidos(quien)
         quedan = Hilo.objects.del_sujeto(quien.espacio, quien.sujeto_id).filter(creado__gt=momento)
         vallas.levantar(
             quien.espacio,
             quien.sujeto_id,
-            hilos_retenidos=[*retenidos.get("hilos", ()), *quedan.values_list("pk", flat=True)],
+            hilos_retenidos=[*suyos.get("hilos", ()), *quedan.values_list("pk", flat=True)],
         )
         sujeto = Sujeto.capturar(
-            quien.espacio, quien.sujeto_id, excluidos=retenidos, bloquear=True, hasta=momento
+            quien.espacio, quien.sujeto_id, excluidos=suyos, bloquear=True, hasta=momento
         )
+        copias.sellar(quien, suyos)
         recuento = {d.nombre: d.suprimir_hasta(sujeto, momento) for d in DESTINOS if not d.externo}
         if not any(n for cuentas in recuento.values() for n in cuentas.values()):
             transaction.set_rollback(True)  # nothing came back: no fence is raised either
@@ -219,25 +247,67 @@ def _una(quien: Sujeto, momento: datetime) -> dict[str, Recuento]:
 def _retenidos(quien: Sujeto) -> dict[str, tuple[str, ...]]:
     """What is held back of one person, by destination: rows named here and, by digest, in the register."""
     suyo = resumen(quien.prefijo)
-    retenidos: dict[str, set[str]] = {}
+    suyos: dict[str, set[str]] = {}
     aqui = Exclusion.objects.activas().filter(solicitud__resumen=suyo, solicitud__cerrada__isnull=True)
-    for destino, clave in aqui.values_list("destino", "clave"):
-        retenidos.setdefault(destino, set()).add(clave)
-    for referencia, destino, motivo, clave in puesta_al_dia.retenciones_vigentes(suyo):
-        for presente in _claves(quien, destino):
-            if resumen(presente) == clave and presente not in retenidos.get(destino, ()):
-                retenidos.setdefault(destino, set()).add(presente)
-                puesta_al_dia.retener_de_nuevo(referencia, destino, presente, motivo)
-    return {destino: tuple(sorted(claves)) for destino, claves in retenidos.items()}
+    for nombre, clave in aqui.values_list("destino", "clave"):
+        suyos.setdefault(nombre, set()).add(clave)
+    for referencia, nombre, motivo, clave in puesta_al_dia.retenciones_vigentes(suyo):
+        for presente in _claves(quien, nombre):
+            if resumen(presente) == clave and presente not in suyos.get(nombre, ()):
+                suyos.setdefault(nombre, set()).add(presente)
+                puesta_al_dia.retener_de_nuevo(referencia, nombre, presente, motivo)
+    return {nombre: tuple(sorted(claves)) for nombre, claves in suyos.items()}
 
 
-def _claves(quien: Sujeto, destino: str) -> Iterator[str]:
-    if destino == "memoria":
+def _claves(quien: Sujeto, nombre: str) -> Iterator[str]:
+    if nombre == "memoria":
         suyos = Documento.objects.del_sujeto(quien.espacio, quien.sujeto_id)
         yield from suyos.values_list("key", flat=True).iterator()
-    elif destino == "hilos":
+    elif nombre == "hilos":
         hilos = Hilo.objects.del_sujeto(quien.espacio, quien.sujeto_id)
         yield from hilos.values_list("pk", flat=True).iterator()
+
+
+def _retener_lo_abierto() -> None:
+    """Hold back again what was held after the copy was made, in requests that are still to be run too."""
+    for solicitud in Solicitud.objects.abiertas().iterator():
+        if puesta_al_dia.retenciones_vigentes(solicitud.resumen):
+            _retenidos(Sujeto(solicitud.espacio, solicitud.sujeto_id, ()))
+
+
+def _apartar_lo_retenido() -> None:
+    """What a run left is out of use again: the restriction that kept it so may be newer than the copy."""
+    for solicitud in Solicitud.objects.parciales().iterator():
+        with transaction.atomic():
+            retenidos.apartar(solicitud)
+
+
+# -- single data ----------------------------------------------------------------------------------
+
+
+def _datos_otra_vez(plazo: Plazo, lote: int) -> dict[str, Any]:
+    """What was done to single data of whoever is here: see :mod:`privacidad.datos_reaplicados`."""
+    total: dict[str, Any] = {"datos_borrados": 0, "limitaciones_rehechas": 0, "completo": True}
+    a_mano: list[datos_reaplicados.Pendiente] = []
+    if datos_reaplicados.hay():
+        for quien in _con_datos(lote):
+            if plazo.agotado:
+                total["completo"] = False
+                break
+            borrados, limitaciones, suyos = datos_reaplicados.rehacer(quien)
+            total["datos_borrados"] += borrados
+            total["limitaciones_rehechas"] += limitaciones
+            a_mano += suyos
+    return {**total, "a_mano": [p._asdict() for p in sorted(a_mano)]}
+
+
+def _con_datos(lote: int) -> Iterator[Sujeto]:
+    vistos: set[str] = set()
+    for rastros in _por_lotes(destino("memoria").sujetos(lote, timezone.now()), lote):
+        por_resumen = dict(_con_resumen(rastros))
+        for suyo in sorted(datos_reaplicados.de_quien_son(list(por_resumen)) - vistos):
+            vistos.add(suyo)  # a subject may have namespaces below theirs
+            yield Sujeto(por_resumen[suyo].espacio, por_resumen[suyo].sujeto_id, ())
 
 
 # -- the mentions ---------------------------------------------------------------------------------
@@ -248,7 +318,8 @@ def _menciones_que_estan(lote: int) -> Iterator[tuple[str, str]]:
     decididas = _menciones_borradas()
     if not decididas:
         return
-    antiguos = Documento.objects.filter(updated_at__lte=max(decididas.values()))
+    # What is held back in the request of whoever it is about stays, whoever else it names.
+    antiguos = Documento.objects.filter(updated_at__lte=max(decididas.values()), retenido=False)
     for prefijo, clave, escrito in antiguos.values_list("prefix", "key", "updated_at").iterator(lote):
         momento = decididas.get(resumen_de_fila(prefijo, clave))
         if momento and escrito <= momento:

@@ -37,6 +37,7 @@ TIPOS = {
     "expediente_destruido": gettext_lazy("Expediente de acceso destruido"),
     "gestion": gettext_lazy("Destino externo"),
     "hallazgo": gettext_lazy("Datos encontrados otra vez"),
+    "copia_perdida": gettext_lazy("Copia bloqueada perdida al restaurar"),
     "limitacion": gettext_lazy("Dato limitado"),
     "limitacion_levantada": gettext_lazy("Limitación levantada"),
     "mencion": gettext_lazy("Mención decidida"),

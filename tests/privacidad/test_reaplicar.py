@@ -28,10 +28,11 @@ from memoria.agentes import ContextoCliente, configuracion
 from memoria.comandos import Plazo
 from memoria.hilos import HiloSuprimido
 from memoria.models import Documento, Ejecucion, Hilo
-from privacidad import registro, servicios
+from privacidad import copias as de_copias
+from privacidad import plazos, registro, servicios
 from privacidad.destinos import DESTINOS, Destino
 from privacidad.estados import Estado
-from privacidad.models import Asiento, Evidencia, Exclusion, Paso, Solicitud
+from privacidad.models import Asiento, Copia, Evidencia, Exclusion, Paso, Restriccion, Solicitud
 from privacidad.resumenes import resumen
 
 RESTAURADA = "memoria_restaurada"
@@ -523,6 +524,267 @@ def test_una_mencion_borrada_no_vuelve(
     datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
     assert (datos["documentos_borrados"], codigo) == (1, 0)
     assert list(Documento.objects.values_list("key", flat=True)) == ["a2"]
+
+
+# -- single data ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dos_datos(preferencia: Callable[..., None]) -> None:
+    for cliente in ("C1", "C10"):
+        preferencia(cliente)
+        preferencia(cliente, "horario", "mañanas")
+
+
+def dato(clave: str = "pref-idioma", de: str = "clientes.C1") -> dict[str, Any]:
+    documento = Documento.objects.get(prefix=de, key=clave)
+    return {"espacio": "clientes", "sujeto_id": "C1", "clave": clave, "visto": documento.updated_at}
+
+
+@pytest.mark.usefixtures("dos_datos")
+def test_el_borrado_de_un_dato_suelto_se_repite_y_lo_dicho_despues_se_queda(
+    copias: Copias, fichero: Path, dpo: Any, dicho: Callable[..., None]
+) -> None:
+    """Art. 17 of one datum: a restore may not undo it either."""
+    copias.hacer()
+    for clave in ("pref-idioma", "pref-horario"):
+        servicios.borrar_dato(**dato(clave), motivo="Lo pide", por=dpo)
+    ordenar("exportar_registro", fichero)
+    assert "idioma" in fichero.read_text()
+    copias.restaurar()
+    dicho("C1", "horario")  # said again since
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero, "--dry-run")
+    assert (datos["datos_borrados"], codigo, Documento.objects.count()) == (1, 0, 4)
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["datos_borrados"], datos["a_mano"], codigo) == (1, [], 0)
+    quedan = Documento.objects.values_list("prefix", "key").order_by("prefix", "key")
+    assert list(quedan) == [
+        ("clientes.C1", "pref-horario"),
+        ("clientes.C10", "pref-horario"),
+        ("clientes.C10", "pref-idioma"),
+    ]
+    assert ordenar("reaplicar_supresiones", fichero)[0]["datos_borrados"] == 0
+    assert ordenar("verificar_registro", "--contra", fichero)[2] == 0
+
+
+@pytest.mark.usefixtures("dos_datos")
+def test_lo_que_se_dijo_despues_de_borrar_un_dato_ya_estaba_en_la_copia_y_se_queda(
+    copias: Copias, fichero: Path, dpo: Any, preferencia: Callable[..., None]
+) -> None:
+    servicios.borrar_dato(**dato(), motivo="Lo pide", por=dpo)
+    preferencia("C1", "idioma", "inglés")
+    ordenar("exportar_registro", fichero)
+    copias.hacer()
+    copias.restaurar()
+    assert ordenar("reaplicar_supresiones", fichero)[0]["datos_borrados"] == 0
+    assert Documento.objects.count() == 4
+
+
+@pytest.mark.usefixtures("dos_datos")
+def test_las_limitaciones_se_rehacen_y_las_levantadas_se_levantan(
+    copias: Copias, fichero: Path, dpo: Any
+) -> None:
+    def limitar(sujeto_id: str, clave: str = "") -> Restriccion:
+        return servicios.restringir(
+            espacio="clientes", sujeto_id=sujeto_id, clave=clave, motivo="Lo discute", por=dpo
+        )
+
+    vieja = limitar("C10", "pref-horario")
+    copias.hacer()
+    servicios.levantar(restriccion=vieja, motivo="Era cierto", por=dpo)
+    limitar("C1", "pref-idioma")
+    nueva = limitar("C10")
+    ordenar("exportar_registro", fichero)
+    assert "pref-idioma" not in fichero.read_text()
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["limitaciones_rehechas"], datos["a_mano"], codigo) == (3, [], 0)
+    en_vigor = Restriccion.objects.filter(levantada__isnull=True).values_list("prefijo", "clave")
+    assert set(en_vigor) == {("clientes.C1", "pref-idioma"), ("clientes.C10", "")}
+    limitados = Documento.objects.filter(limitado=True).values_list("prefix", "key")
+    assert set(limitados) == {
+        ("clientes.C1", "pref-idioma"),
+        ("clientes.C10", "pref-idioma"),
+        ("clientes.C10", "pref-horario"),
+    }
+    assert ordenar("reaplicar_supresiones", fichero)[0]["limitaciones_rehechas"] == 0
+    # The register goes on speaking of each by its number, and the next one gets a new one.
+    rehecha = Restriccion.objects.get(prefijo="clientes.C10", clave="")
+    servicios.levantar(restriccion=rehecha, motivo="Era cierto", por=dpo)
+    assert Asiento.objects.filter(tipo="limitacion_levantada").last().datos["limitacion"] == nueva.pk
+    assert limitar("C10", "pref-idioma").pk > nueva.pk
+
+
+@pytest.mark.usefixtures("dos_datos")
+def test_una_rectificacion_no_se_puede_rehacer_y_se_dice_hasta_que_se_hace(
+    copias: Copias, fichero: Path, dpo: Any
+) -> None:
+    copias.hacer()
+    servicios.rectificar(**dato(), valor="aranés", por=dpo)
+    ordenar("exportar_registro", fichero)
+    assert "aranés" not in fichero.read_text()
+    assert ordenar("reaplicar_supresiones", fichero)[0]["a_mano"] == []  # nothing was restored
+    copias.restaurar()
+    datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+    asiento = Asiento.objects.get(tipo="rectificacion")
+    assert datos["a_mano"] == [
+        {"asiento": asiento.numero, "tipo": "rectificacion", "momento": asiento.momento.isoformat()}
+    ]
+    assert f"Asiento {asiento.numero} (rectificacion" in avisos
+    assert "C1" not in avisos
+    assert codigo == 3
+    servicios.rectificar(**dato(), valor="aranés", por=dpo)
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["a_mano"], codigo) == ([], 0)
+
+
+def test_lo_que_se_borro_entero_despues_no_se_toca_dato_a_dato(
+    copias: Copias, fichero: Path, dpo: Any, preferencia: Callable[..., None], hasta: Callable[..., Any]
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    copias.hacer()
+    servicios.rectificar(**dato(), valor="aranés", por=dpo)
+    servicios.restringir(espacio="clientes", sujeto_id="C1", motivo="Lo discute", por=dpo)
+    hasta(Estado.COMPLETADA, "C1")
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["documentos_borrados"], datos["a_mano"], datos["limitaciones_rehechas"], codigo) == (
+        2,
+        [],
+        0,
+        0,
+    )
+    assert not Restriccion.objects.exists()
+
+
+# -- holds and sealed copies ------------------------------------------------------------------------
+
+
+def test_lo_retenido_en_una_solicitud_sin_ejecutar_se_retiene_otra_vez(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any
+) -> None:
+    """Otherwise the run after the restore would erase what was held back after the copy was made."""
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    solicitud = hasta(Estado.REVISADA, "C1")
+    copias.hacer()
+    for clave in ("pref-horario", "pref-idioma"):
+        exclusion = servicios.excluir(
+            solicitud=solicitud, destino="memoria", clave=clave, motivo="obligacion", por=dpo
+        )
+    servicios.liberar(exclusion=exclusion, por=dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    assert ordenar("reaplicar_supresiones", fichero)[2] == 0
+    assert Exclusion.objects.activas().get().clave == "pref-horario"
+    assert Documento.objects.get(retenido=True).key == "pref-horario"
+
+
+def test_lo_que_dejo_la_ejecucion_vuelve_a_estar_apartado(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any,
+    otro_dpo: Any,
+) -> None:  # fmt: skip
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="obligacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    copias.hacer()
+    servicios.ejecutar(solicitud=solicitud)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    ordenar("reaplicar_supresiones", fichero)
+    assert Documento.objects.get().limitado
+
+
+@pytest.fixture
+def con_copia(hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None],
+              dpo: Any) -> Any:  # fmt: skip
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    conversacion("C1", "h-C1")
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.decidir_copia(
+        solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=900), motivo=None, por=dpo
+    )
+    return solicitud
+
+
+def sellado(solicitud: Solicitud) -> list[tuple[str, str]]:
+    filas = (json.loads(linea) for linea in de_copias.leer(Copia.objects.get(solicitud=solicitud)))
+    return sorted(
+        (f["tabla"], f["fila"].get("key") or f["fila"].get("thread_id"))
+        for f in filas
+        if f["tabla"] in ("store", "hilos")
+    )
+
+
+@pytest.mark.parametrize("antes_de_decidir", [False, True])
+def test_la_copia_bloqueada_se_vuelve_a_hacer_con_lo_que_vuelve(
+    antes_de_decidir: bool,
+    con_copia: Any,
+    copias: Copias,
+    fichero: Path,
+    dicho: Callable[..., None],
+    otro_dpo: Any,
+    dpo: Any,
+) -> None:
+    hasta_cuando = con_copia.copia_hasta
+    if antes_de_decidir:
+        servicios.decidir_copia(solicitud=con_copia, hasta=None, motivo="No hace falta", por=dpo)
+        copias.hacer()
+        servicios.decidir_copia(solicitud=con_copia, hasta=hasta_cuando, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=con_copia, por=otro_dpo)
+    if not antes_de_decidir:
+        copias.hacer()
+    servicios.ejecutar(solicitud=con_copia)
+    antes = sellado(con_copia)
+    assert antes == [("hilos", "h-C1"), ("store", "pref-horario"), ("store", "pref-idioma")]
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    dicho("C1", "contacto")  # said afterwards: of no copy
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["copias_perdidas"], codigo) == ([], 0)
+    assert [c["referencia"] for c in datos["copias_rehechas"]] == [con_copia.referencia]
+    assert datos["copias_rehechas"][0]["filas"] == datos["copias_rehechas"][0]["eran"]
+    assert Solicitud.objects.get().estado == Estado.COMPLETADA
+    assert Solicitud.objects.get().copia_hasta == hasta_cuando
+    assert Copia.objects.get().destruir_el == hasta_cuando
+    assert sellado(con_copia) == antes
+    assert [d.key for d in Documento.objects.all()] == ["pref-contacto"]
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["copias_rehechas"], datos["copias_perdidas"], codigo) == ([], [], 0)
+    assert Asiento.objects.filter(tipo="copia_sellada").count() == 2
+
+
+def test_la_que_no_se_puede_volver_a_hacer_se_dice_en_todas_partes(
+    con_copia: Any, copias: Copias, fichero: Path, otro_dpo: Any, navegar: Callable[..., Any]
+) -> None:
+    servicios.aprobar(solicitud=con_copia, por=otro_dpo)
+    copias.hacer()
+    servicios.ejecutar(solicitud=con_copia)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    with closing(copias.conectar()) as conexion:  # an older copy of these tables: the data are not there
+        conexion.execute("SET session_replication_role = replica")
+        for tabla in ("langgraph.store", "langgraph.checkpoints", "langgraph.checkpoint_blobs",
+                      "langgraph.checkpoint_writes", "public.hilos"):  # fmt: skip
+            conexion.execute(f"DELETE FROM {tabla}")
+    for _vez in range(2):
+        datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+        assert (datos["copias_rehechas"], datos["copias_perdidas"]) == ([], [con_copia.referencia])
+        assert codigo == 3
+        assert (
+            f"Copias bloqueadas que se han perdido y no se han podido volver a hacer: {con_copia}" in avisos
+        )
+        asiento = Asiento.objects.get(tipo="copia_perdida")
+        assert asiento.referencia == con_copia.referencia
+    pagina = navegar("dpo", nombre="x").get(con_copia.get_absolute_url()).content.decode()
+    assert "se perdió al restaurar" in pagina
 
 
 # -- destinations -----------------------------------------------------------------------------------

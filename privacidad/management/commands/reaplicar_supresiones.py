@@ -39,7 +39,8 @@ class Command(ComandoMemoria):
         )
         if not datos["completo"]:
             frase += " " + _("Quedan más: repita la orden antes de dar servicio.")
-        return Resultado(datos, frase % datos, Salida.HECHO if datos["completo"] else Salida.PARCIAL)
+        bien = datos["completo"] and not datos["a_mano"] and not datos["copias_perdidas"]
+        return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
 
 def _avisos(datos: dict[str, Any]) -> list[str]:
@@ -57,4 +58,22 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
             _("Solicitudes abiertas que la copia no tiene y hay que registrar otra vez: %(referencias)s.")
             % {"referencias": ", ".join(datos["solicitudes_perdidas"])}
         )
+    if datos["copias_perdidas"]:
+        avisos.append(
+            _("Copias bloqueadas que se han perdido y no se han podido volver a hacer: %(referencias)s.")
+            % {"referencias": ", ".join(datos["copias_perdidas"])}
+        )
+    for copia in datos["copias_rehechas"]:
+        if copia["filas"] < copia["eran"]:
+            avisos.append(
+                _(
+                    "%(referencia)s: la copia bloqueada se ha vuelto a hacer con %(filas)d filas y tenía "
+                    "%(eran)d."
+                )
+                % copia
+            )
+    avisos += [
+        _("Asiento %(asiento)d (%(tipo)s, %(momento)s): hay que volver a hacerlo a mano.") % pendiente
+        for pendiente in datos["a_mano"]
+    ]
     return avisos

@@ -1,0 +1,85 @@
+"""After a restore, the sealed copies that were made since: their rows are here again for a moment, so they
+are sealed again before they go (LOPDGDD 32). What cannot be is told, and stays told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memoria.models import Documento, Hilo
+from privacidad import copias, puesta_al_dia, registro
+from privacidad.destinos import Sujeto
+from privacidad.models import Asiento, Copia, Solicitud
+from privacidad.puesta_al_dia import CopiaSellada
+from privacidad.resumenes import resumen
+
+
+class Rehechas:
+    """The copies that the register knows and this database does not have, and what became of each.
+
+    ``rehechas`` is ``[{"referencia", "filas", "eran"}, …]``: fewer rows than there were are told so.
+    ``perdidas``, the references of those that could not be made again.
+    """
+
+    def __init__(self) -> None:
+        self.rehechas: list[dict[str, Any]] = []
+        self.perdidas: list[str] = []
+        self._faltan: dict[str, list[CopiaSellada]] = {}
+        for sellada in puesta_al_dia.copias_selladas():
+            if not _esta(sellada):
+                self._faltan.setdefault(sellada.resumen, []).append(sellada)
+
+    def sellar(self, quien: Sujeto, excluidos: Mapping[str, tuple[str, ...]]) -> None:
+        """Seal again what is about to be erased again of one person, in its transaction."""
+        suyo = resumen(quien.prefijo)
+        for sellada in self._faltan.get(suyo, []).copy():
+            if filas := _sellar(sellada, quien, excluidos):
+                self._faltan[suyo].remove(sellada)
+                self.rehechas.append(
+                    {"referencia": sellada.referencia, "filas": filas, "eran": sellada.filas}
+                )
+
+    def perder_las_que_faltan(self) -> None:
+        """Say of those that are left that they are lost; in the register too, once."""
+        faltan = sorted(s for suyas in self._faltan.values() for s in suyas)
+        self.perdidas = [s.referencia for s in faltan]
+        dichas = set(Asiento.objects.filter(tipo="copia_perdida").values_list("referencia", "datos__copia"))
+        for s in faltan:
+            if (s.referencia, s.creada) not in dichas:
+                registro.anotar(
+                    tipo="copia_perdida",
+                    referencia=s.referencia,
+                    resumen=s.resumen,
+                    datos={"filas": s.filas, "destruir_el": s.destruir_el.isoformat(), "copia": s.creada},
+                )
+
+
+def _esta(sellada: CopiaSellada) -> bool:
+    copia = Copia.objects.filter(solicitud__referencia=sellada.referencia).first()
+    # The oldest entries do not say which copy they speak of.
+    return copia is not None and sellada.creada in ("", registro.en_iso(copia.creada))
+
+
+def _sellar(sellada: CopiaSellada, quien: Sujeto, excluidos: Mapping[str, tuple[str, ...]]) -> int:
+    """How many rows were sealed: none where there is nothing to seal, or no request to seal it for."""
+    solicitud = Solicitud.objects.filter(referencia=sellada.referencia).first()
+    if solicitud is None or Copia.objects.filter(solicitud=solicitud).exists():
+        return 0
+    # What was said after the erasure is not of the copy.
+    suyos = Documento.objects.del_sujeto(quien.espacio, quien.sujeto_id)
+    posteriores = suyos.filter(updated_at__gt=sellada.momento).values_list("key", flat=True)
+    fuera = (*excluidos.get("memoria", ()), *posteriores)
+    sujeto = Sujeto.capturar(
+        quien.espacio,
+        quien.sujeto_id,
+        excluidos={**excluidos, "memoria": fuera},
+        hasta=sellada.momento,
+    )
+    conversaciones = set(sujeto.hilos) - set(excluidos.get("hilos", ()))
+    if not suyos.exclude(key__in=fuera).exists() and not Hilo.objects.filter(pk__in=conversaciones).exists():
+        return 0
+    solicitud.copia_hasta = sellada.destruir_el
+    copias.sellar(solicitud, sujeto)
+    copia = Copia.objects.get(solicitud=solicitud)
+    return copias.filas_selladas(copia)
