@@ -111,6 +111,8 @@ def hallar_avisos(
 
     ``desde`` and ``hasta`` (both included) bound ``fecha``; ``importancia`` and ``autor`` are those of the
     notice (one without ``importancia`` is normal).
+
+    The notices of a code that was joined to another are under the other one: that is where they are found.
     """
     namespace = politica.espacio("proveedores", proveedor_id)
     consulta = consulta.replace("\x00", " ")[:LARGO_MAXIMO_CONSULTA].strip()
@@ -148,8 +150,26 @@ def hallar_avisos(
         terminos = parametros["palabras"] = corregidos
         filas = almacen.consultar(sentencia, parametros)
     if not _hay_respuesta(filas, terminos, umbral):
-        return []
+        vigente = _codigo_vigente(almacen, proveedor_id)
+        if vigente == proveedor_id:
+            return []
+        return hallar_avisos(
+            almacen,
+            vigente,
+            consulta,
+            limite=limite,
+            desde=desde,
+            hasta=hasta,
+            importancia=importancia,
+            autor=autor,
+        )
     return [_hallazgo(namespace, fila, terminos, umbral) for fila in filas]
+
+
+def _codigo_vigente(almacen: AlmacenMemoria, proveedor_id: str) -> str:
+    """Asked only where nothing was found: a code that is in use costs nothing more."""
+    (fila,) = almacen.consultar("SELECT proveedor_vigente(%(codigo)s) AS codigo", {"codigo": proveedor_id})
+    return str(fila["codigo"])
 
 
 def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:

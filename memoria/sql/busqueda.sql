@@ -45,3 +45,18 @@ BEGIN
         ALTER TABLE langgraph.store_vectors ALTER COLUMN embedding SET STORAGE MAIN;
     END IF;
 END $$;
+
+-- Where the notices of a supplier are now, when its code and another's were made one (compras): an agent whose business
+-- application still says the old code asks there. plpgsql, so that the table can change under it.
+CREATE OR REPLACE FUNCTION langgraph.proveedor_vigente(codigo_dado text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
+AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT d.codigo FROM public.compras_proveedor o
+        JOIN public.compras_proveedor d ON d.id = o.fusionado_en_id AND d.fusionado_en_id IS NULL
+        WHERE o.codigo = codigo_dado
+    ), codigo_dado);
+END $$;
+REVOKE ALL ON FUNCTION langgraph.proveedor_vigente(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION langgraph.proveedor_vigente(text) TO memoria_web, memoria_agentes;

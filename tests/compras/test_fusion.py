@@ -78,7 +78,28 @@ def test_se_mueve_todo_y_nada_cambia_de_lo_que_son(
     assert filas() == {("proveedores.P1", clave): fila for (_, clave), fila in antes.items()}
     assert propio in {clave for _, clave in filas()}
     assert suyos[0] in [h.key for h in buscar_avisos(almacen, "P1", "fábrica cerrada en agosto")]
-    assert buscar_avisos(almacen, "P10", "fábrica cerrada en agosto") == []
+
+
+def test_un_agente_que_llega_con_el_codigo_viejo_los_encuentra(
+    escribir: Escribir, otro_proveedor: Any, fusionar: Callable[..., Any], almacen: Any
+) -> None:
+    """As the role of the agents, which reads no table of purchasing; and only what was joined is sent on."""
+    clave = escribir("La fábrica cierra en agosto", proveedor=otro_proveedor)
+    assert buscar_avisos(almacen, "P1", "fábrica cerrada en agosto") == []
+    fusionar()
+    (hallado,) = buscar_avisos(almacen, "P10", "fábrica cerrada en agosto")
+    assert (hallado.namespace, hallado.key) == (("proveedores", "P1"), clave)
+    assert buscar_avisos(almacen, "P10", "receta de tortilla") == []
+    assert buscar_avisos(almacen, "P101", "fábrica cerrada en agosto") == []
+
+
+def test_los_agentes_no_leen_la_lista_de_proveedores(proveedor: Any, como: Any) -> None:
+    agentes = como("memoria_agentes")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        agentes.execute("SELECT FROM compras_proveedor")
+    for rol in ("memoria_agentes", "memoria_web"):
+        fila = como(rol).execute("SELECT langgraph.proveedor_vigente('P1')").fetchone()
+        assert fila == ("P1",)
 
 
 def test_el_codigo_viejo_queda_inactivo_y_dice_donde_fue(

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.utils import timezone
+from psycopg.types.json import Jsonb
 
 from compras import lectura, listado
 from compras.listado import Filtros
@@ -131,7 +132,7 @@ def test_lo_que_no_es_fecha_tambien_tiene_su_sitio(bd: str, propietario: psycopg
             [
                 f"proveedores.{'aAñÑ-_'[n % 6]}{n % 3}",
                 f"{raro}{n}"[:200] or "k",
-                psycopg.types.json.Jsonb({"texto": "x", "fecha": raro} if raro else {"texto": "x"}),
+                Jsonb({"texto": "x", "fecha": raro} if raro else {"texto": "x"}),
             ],
         )
     todos = [a.clave for t in listado.recorrer(Filtros(estado="todos"), por_tanda=7) for a in t]

@@ -115,4 +115,4 @@ def test_se_recorre_entera_por_todos_los_filtros_y_en_orden(muchos: psycopg.Conn
     vistos = [(a.fecha, a.escrito, a.proveedor_id, a.clave) for t in listado.recorrer(Filtros()) for a in t]
     assert len(vistos) == len(set(vistos)) == AVISOS - 5
     fechas = [(f, e) for f, e, _, _ in vistos]
-    assert fechas == sorted(fechas, reverse=True)  # type: ignore[type-var]  # every notice here has a date
+    assert fechas == sorted(fechas, reverse=True)
