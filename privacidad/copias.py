@@ -1,35 +1,35 @@
 """The sealed copy of what is erased (*bloqueo*, LOPDGDD 32), made in the erasure's own transaction.
 
-A copy is a stream of JSON lines, ``{"tabla": …, "fila": {…}}``, cut into pieces, each encrypted with a key of
-its own (:mod:`privacidad.cifrado`). Neither making nor reading one holds more than a few rows in memory.
+A copy is a stream of JSON lines, ``{"tabla": …, "fila": {…}}`` (:mod:`privacidad.sellables` says of what),
+cut into pieces, each encrypted with a key of its own (:mod:`privacidad.cifrado`). Neither making nor reading
+one holds more than a few rows in memory. Each run ends what it adds with a line that says how many rows it
+was, and the register says it too: a copy without its end, or without all the pieces of a run, does not pass
+for a whole one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from privacidad import plazos, registro
+from privacidad import plazos, registro, sellables
 from privacidad.cifrado import cifrar, descifrar
 from privacidad.destinos import Sujeto
 from privacidad.errores import ErrorDePrivacidad
-from privacidad.models import Copia, Solicitud, TrozoCopia
+from privacidad.models import Asiento, Copia, Solicitud, TrozoCopia
 
 #: Bytes of plain text in a piece.
 LARGO_TROZO = 256 * 1024
-#: Rows fetched at a time. A row of a conversation may be large, so few.
-FILAS = 100
 _FIN = "fin"
 
 
 class CopiaIncompleta(ErrorDePrivacidad):
-    """A piece of a sealed copy is missing."""
+    """Part of a sealed copy is missing."""
 
     def __init__(self) -> None:
         super().__init__(_("A la copia le falta una parte: lo que se ha leído no es todo."))
@@ -51,28 +51,54 @@ def sellar(solicitud: Solicitud, sujeto: Sujeto) -> None:
         _sin_copia(solicitud, _("No había datos que copiar."))
 
 
-def leer(copia: Copia) -> Iterator[bytes]:
-    """The lines of a copy, in the order they were sealed.
+def leer(copia: Copia, *, de_otros: bool = False) -> Iterator[bytes]:
+    """The lines of a copy, in the order they were sealed; with ``de_otros``, also those of other people's
+    rows that named the person and went with theirs.
 
-    Raises :class:`CopiaIncompleta` where a piece is missing, and
-    :class:`privacidad.cifrado.CifradoIlegible` where one was changed.
+    Raises :class:`CopiaIncompleta`, at the latest after the last line, where something is missing, and
+    :class:`privacidad.cifrado.CifradoIlegible` where something was changed.
     """
-    return unir(_trozos(copia))
+    filas = 0
+    for linea in unir(_trozos(copia)):
+        filas += 1
+        if de_otros or not sellables.es_de_otros(linea):
+            yield linea
+    if filas != filas_selladas(copia):
+        raise CopiaIncompleta
+
+
+def filas_selladas(copia: Copia) -> int:
+    """How many rows were sealed in it, all runs together, by the register."""
+    sellados = list(
+        Asiento.objects.filter(tipo="copia_sellada", referencia=copia.solicitud.referencia)
+        .order_by("numero")
+        .values_list("datos", flat=True)
+    )
+    # Of a copy that a restore took away the entries are still there. The oldest entries name no copy.
+    suyos = [d for d in sellados if d.get("copia", _nombre(copia)) == _nombre(copia)]
+    return sum(d["filas"] for d in suyos)
 
 
 def unir(trozos: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines that were cut into these pieces. Raises :class:`CopiaIncompleta` if the end is missing."""
+    """The lines that were cut into these pieces. Raises :class:`CopiaIncompleta` if the end is missing, or if
+    there are not as many lines as each run says at its end."""
     partes: list[bytes] = []  # of a line that goes on in the next piece
-    ultima = b""
+    filas, termina = 0, False
     for trozo in trozos:
         *completas, resto = trozo.split(b"\n")
-        for linea in completas:
-            ultima = b"".join((*partes, linea))
+        for completa in completas:
+            linea = b"".join((*partes, completa))
             partes.clear()
-            if not _es_fin(ultima):
-                yield ultima
+            termina = _es_fin(linea)
+            if not termina:
+                filas += 1
+                yield linea
+            elif json.loads(linea)["filas"] != filas:
+                raise CopiaIncompleta
+            else:
+                filas = 0
         partes.append(resto)
-    if not _es_fin(ultima) or any(partes):
+    if not termina or any(partes):
         raise CopiaIncompleta
 
 
@@ -103,7 +129,7 @@ def _copiar(solicitud: Solicitud, sujeto: Sujeto) -> int:
     """Seal every row; returns how many there were."""
     escritor: _Escritor | None = None
     filas = 0
-    for linea in _lineas(sujeto):
+    for linea in sellables.lineas(sujeto):
         escritor = escritor or _Escritor(_copia_de(solicitud))
         escritor.escribir(linea)
         filas += 1
@@ -114,7 +140,11 @@ def _copiar(solicitud: Solicitud, sujeto: Sujeto) -> int:
             tipo="copia_sellada",
             referencia=solicitud.referencia,
             resumen=solicitud.resumen,
-            datos={"filas": filas, "destruir_el": escritor.copia.destruir_el.isoformat()},
+            datos={
+                "filas": filas,
+                "destruir_el": escritor.copia.destruir_el.isoformat(),
+                "copia": _nombre(escritor.copia),
+            },
         )
     return filas
 
@@ -125,6 +155,11 @@ def _copia_de(solicitud: Solicitud) -> Copia:
         solicitud=solicitud, defaults={"destruir_el": solicitud.copia_hasta}
     )
     return copia
+
+
+def _nombre(copia: Copia) -> str:
+    """What tells one copy of a request from another: its number may be given again after a restore."""
+    return registro.en_iso(copia.creada)
 
 
 def _trozos(copia: Copia) -> Iterator[bytes]:
@@ -172,50 +207,3 @@ def _uso(copia: Copia, orden: int) -> str:
 
 def _es_fin(linea: bytes) -> bool:
     return linea.startswith(b'{"tabla":"fin"')
-
-
-def _lineas(sujeto: Sujeto) -> Iterator[bytes]:
-    excluidos = {"documentos": list(sujeto.excluidos.get("memoria", ()))}
-    retenidos = set(sujeto.excluidos.get("hilos", ()))
-    hilos = [h for h in sujeto.hilos if h not in retenidos]
-    patron = sujeto.prefijo.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + ".%"
-    parametros: dict[str, Any] = {"prefijo": sujeto.prefijo, "patron": patron, "hilos": hilos, **excluidos}
-    for consulta in _FILAS:
-        yield from _filas(consulta, parametros)
-
-
-def _filas(consulta: str, parametros: dict[str, Any]) -> Iterator[bytes]:
-    """The rows of one table as lines, through a cursor of the server."""
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(consulta, parametros)
-        while lote := cursor.fetchmany(FILAS):
-            for (linea,) in lote:
-                yield linea.encode()
-
-
-# Every column a person's rows have; bytes as base64, since a checkpoint is not text.
-_FILAS = (
-    """
-SELECT jsonb_build_object('tabla', 'store', 'fila', to_jsonb(s) - 'lexemas')::text
-FROM langgraph.store s
-WHERE (prefix = %(prefijo)s OR prefix LIKE %(patron)s) AND key <> ALL (%(documentos)s::text[])
-""",
-    """
-SELECT jsonb_build_object('tabla', 'hilos', 'fila', to_jsonb(h))::text
-FROM public.hilos h WHERE thread_id = ANY (%(hilos)s::text[])
-""",
-    """
-SELECT jsonb_build_object('tabla', 'checkpoints', 'fila', to_jsonb(c))::text
-FROM langgraph.checkpoints c WHERE thread_id = ANY (%(hilos)s::text[])
-""",
-    """
-SELECT jsonb_build_object('tabla', 'checkpoint_blobs', 'fila', (to_jsonb(b) - 'blob')
-           || jsonb_build_object('blob', translate(encode(blob, 'base64'), E'\\n', '')))::text
-FROM langgraph.checkpoint_blobs b WHERE thread_id = ANY (%(hilos)s::text[])
-""",
-    """
-SELECT jsonb_build_object('tabla', 'checkpoint_writes', 'fila', (to_jsonb(w) - 'blob')
-           || jsonb_build_object('blob', translate(encode(blob, 'base64'), E'\\n', '')))::text
-FROM langgraph.checkpoint_writes w WHERE thread_id = ANY (%(hilos)s::text[])
-""",
-)

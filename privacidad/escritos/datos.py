@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
@@ -21,10 +22,20 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from memoria.explorador.palabras import nombre_de_espacio
-from privacidad import plazos
+from privacidad import copias, plazos
 from privacidad.destinos import DESTINOS
 from privacidad.estados import Estado
-from privacidad.models import AMPLIADA, Escrito, Evidencia, Exclusion, Gestion, Mencion, Paso, Solicitud
+from privacidad.models import (
+    AMPLIADA,
+    Copia,
+    Escrito,
+    Evidencia,
+    Exclusion,
+    Gestion,
+    Mencion,
+    Paso,
+    Solicitud,
+)
 from privacidad.palabras import nombres_de_datos
 
 Datos = dict[str, Any]
@@ -69,10 +80,17 @@ def pendientes_de_escrito(solicitud: Solicitud) -> list[Evidencia]:
 
 
 def borro(solicitud: Solicitud, evidencias: Iterable[Evidencia]) -> bool:
-    """Whether something was erased, here or in an external destination that confirmed it. 0 → 0 is not."""
-    return any(not e.sin_datos for e in evidencias) or any(
+    """Whether something was erased, here or in an external destination that confirmed it.
+
+    0 → 0 is not, nor is what was held back and then went by another hand.
+    """
+    return any(_borro(e) for e in evidencias) or any(
         g.estado == Gestion.Estado.HECHA for g in solicitud.gestiones.all()
     )
+
+
+def _borro(evidencia: Evidencia) -> bool:
+    return any(n for recuentos in evidencia.destinos.values() for n in recuentos["borrados"].values())
 
 
 def _comunes(solicitud: Solicitud, tipo: Escrito.Tipo, numero: str, emitido: datetime) -> Datos:
@@ -114,6 +132,7 @@ def _resultado(solicitud: Solicitud, evidencias: Sequence[Evidencia]) -> Datos:
         "pasos": [_paso(p.estado, p) for p in solicitud.pasos.select_related("por") if p.estado in _PASOS],
         "excepcion": solicitud.excepcion_motivo,
         "evidencias": [_evidencia(e) for e in evidencias],
+        "diferencias": list(_diferencias(evidencias)),
         "gestiones": [_gestion(g) for g in solicitud.gestiones.order_by("pk")],
         "exclusiones": [_exclusion(x) for x in solicitud.exclusiones.order_by("pk")],
         "menciones": _menciones(solicitud),
@@ -162,21 +181,52 @@ def _evidencia(evidencia: Evidencia) -> Datos:
 
 
 def _lineas(destinos: dict[str, Any]) -> Iterable[Datos]:
-    """The counts in the order of the registry, with their names as people read them today."""
+    """The counts in the order of the registry, with their names as people read them today.
+
+    What a run did not erase of what there was is what was held back: it does nothing else (see
+    :func:`privacidad.supresion.suprimir`).
+    """
+    for nombre, clave in _en_orden(destinos):
+        recuentos = destinos[nombre]
+        yield {
+            **_nombres(nombre, clave),
+            "tabla": _TABLAS.get((nombre, clave), ""),
+            "antes": recuentos["antes"][clave],
+            "borrados": recuentos["borrados"][clave],
+            "retenidos": recuentos["antes"][clave] - recuentos["borrados"][clave],
+            "despues": recuentos["despues"][clave],
+        }
+
+
+def _diferencias(evidencias: Sequence[Evidencia]) -> Iterable[Datos]:
+    """Where what a run found is not what the one before it left: something else took it, or added to it."""
+    for una, otra in pairwise(evidencias):
+        for nombre, clave in _en_orden(una.destinos):
+            quedaban = una.destinos[nombre]["despues"][clave]
+            # A new version may no longer have a destination, or may have come with another one.
+            habia = otra.destinos.get(nombre, {}).get("antes", {}).get(clave)
+            if habia is not None and habia != quedaban:
+                yield {
+                    **_nombres(nombre, clave),
+                    "tras": _momento(una.momento),
+                    "quedaban": quedaban,
+                    "hasta": _momento(otra.momento),
+                    "habia": habia,
+                }
+
+
+def _en_orden(destinos: dict[str, Any]) -> Iterable[tuple[str, str]]:
     conocidos = {d.nombre: d for d in DESTINOS}
     for nombre in sorted(destinos, key=lambda n: [*conocidos, n].index(n)):
-        d = conocidos.get(nombre)
-        etiquetas = d.etiquetas if d else {}
-        recuentos = destinos[nombre]
-        for clave in sorted(recuentos["antes"], key=lambda c: [*etiquetas, c].index(c)):
-            yield {
-                "destino": str(d.etiqueta) if d else nombre,
-                "que": etiquetas[clave] % 2 if clave in etiquetas else clave,
-                "tabla": _TABLAS.get((nombre, clave), ""),
-                "antes": recuentos["antes"][clave],
-                "borrados": recuentos["borrados"][clave],
-                "despues": recuentos["despues"][clave],
-            }
+        etiquetas = conocidos[nombre].etiquetas if nombre in conocidos else {}
+        for clave in sorted(destinos[nombre]["antes"], key=lambda c: [*etiquetas, c].index(c)):
+            yield nombre, clave
+
+
+def _nombres(nombre: str, clave: str) -> Datos:
+    d = next((d for d in DESTINOS if d.nombre == nombre), None)
+    que = d.etiquetas[clave] % 2 if d and clave in d.etiquetas else clave
+    return {"destino": str(d.etiqueta) if d else nombre, "que": que}
 
 
 #: The two counts an authority asks for by the name of their table.
@@ -228,16 +278,19 @@ def _menciones(solicitud: Solicitud) -> list[Datos]:
 
 
 def _copia(solicitud: Solicitud) -> Datos:
-    copia = getattr(solicitud, "copia", None)
+    """The sealed copy as it is now, and why what this run erased has none, or is not in it."""
+    copia = Copia.objects.filter(solicitud=solicitud).first()
     return {
-        "hasta": copia.destruir_el.isoformat() if copia else None,
-        "motivo": "" if copia else solicitud.motivo_sin_copia,
+        "hasta": copia.destruir_el.isoformat() if copia and not copia.destruida else None,
+        "filas": copias.filas_selladas(copia) if copia else 0,
+        "destruida": _momento(copia.destruida) if copia and copia.destruida else None,
+        "motivo": solicitud.motivo_sin_copia,
     }
 
 
 def _permanece(evidencias: Sequence[Evidencia]) -> Datos:
     """Until when backups and archived WAL may still hold what was erased; no date where nobody said it."""
-    borrados = [e.momento for e in evidencias if not e.sin_datos]
+    borrados = [e.momento for e in evidencias if _borro(e)]
     dias = settings.COPIAS_DIAS
     if not borrados or dias is None:
         return {"dias": dias, "hasta": None}

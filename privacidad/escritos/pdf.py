@@ -72,38 +72,53 @@ def _certificado(papel: Papel, datos: Datos) -> None:
 
 
 def _sin_datos(papel: Papel, datos: Datos) -> None:
-    papel.parrafo(
-        f"Con el identificador que se dio en la solicitud {datos['referencia']} (categoría: "
-        f"{datos['categoria']}) no se ha localizado ningún dato: no había nada antes y no hay nada después."
-    )
-    papel.parrafo(
-        "Esto no es un certificado de supresión. Un identificador mal escrito daría el mismo resultado: si "
-        "cree que hay datos suyos, vuelva a dirigirse a nosotros con otro identificador.",
-        negrita=True,
-    )
+    localizados = any(linea["antes"] for e in datos["evidencias"] for linea in e["lineas"])
+    if localizados:
+        # Held back, and then gone before anybody erased it.
+        papel.parrafo(
+            f"En la solicitud {datos['referencia']} (categoría: {datos['categoria']}) se localizaron datos "
+            "de la persona, que se retuvieron. Ninguna ejecución de la solicitud los borró: lo que ya no "
+            "está lo quitó otra causa, como se detalla."
+        )
+        papel.parrafo("Esto no es un certificado de supresión.", negrita=True)
+    else:
+        papel.parrafo(
+            f"Con el identificador que se dio en la solicitud {datos['referencia']} (categoría: "
+            f"{datos['categoria']}) no se ha localizado ningún dato: no había nada antes y no hay nada "
+            "después."
+        )
+        papel.parrafo(
+            "Esto no es un certificado de supresión. Un identificador mal escrito daría el mismo resultado: "
+            "si cree que hay datos suyos, vuelva a dirigirse a nosotros con otro identificador.",
+            negrita=True,
+        )
     _dos_recuentos(papel, datos)
     _recuentos(papel, datos, "Dónde se ha buscado y cuándo")
     _intervinieron(papel, datos)
+    if localizados:
+        _conservado(papel, datos)
     _reclamar(papel)
 
 
 def _dos_recuentos(papel: Papel, datos: Datos) -> None:
-    """The two counts that must be zero: before the first run and after the last one."""
+    """The two counts that must be zero: before the first run and after the last, and what the runs erased."""
     # By table: between two runs of a request a new version may have brought another destination.
-    primeras, ultimas = (
-        {linea["tabla"]: linea for linea in datos["evidencias"][cual]["lineas"] if linea["tabla"]}
-        for cual in (0, -1)
-    )
+    por_tabla: dict[str, list[Datos]] = {}
+    for evidencia in datos["evidencias"]:
+        for linea in evidencia["lineas"]:
+            if linea["tabla"]:
+                por_tabla.setdefault(linea["tabla"], []).append(linea)
     filas = [
         (
-            f"{primera['que'].capitalize()} (tabla {tabla})",
-            numero(primera["antes"]),
-            numero(ultimas[tabla]["despues"]),
+            f"{lineas[0]['que'].capitalize()} (tabla {tabla})",
+            numero(lineas[0]["antes"]),
+            numero(sum(linea["borrados"] for linea in lineas)),
+            numero(lineas[-1]["despues"]),
         )
-        for tabla, primera in primeras.items()
+        for tabla, lineas in por_tabla.items()
     ]
     papel.apartado("Los dos recuentos")
-    papel.tabla(("Memoria de los agentes", "Antes", "Después"), filas, (110, 30, 30), numeros=2)
+    papel.tabla(("Memoria de los agentes", "Antes", "Borrado", "Después"), filas, (95, 25, 25, 25), numeros=3)
 
 
 def _recuentos(papel: Papel, datos: Datos, titulo: str) -> None:
@@ -111,18 +126,20 @@ def _recuentos(papel: Papel, datos: Datos, titulo: str) -> None:
     for evidencia in datos["evidencias"]:
         papel.parrafo(f"El {momento(evidencia['momento'])}, en la base de datos de esta aplicación:")
         papel.tabla(
-            ("Dónde", "Qué", "Antes", "Borrado", "Después"),
+            ("Dónde", "Qué", "Antes", "Borrado", "Retenido", "Después"),
             [
                 (
                     f["destino"],
                     f["que"].capitalize(),
-                    *(numero(f[c]) for c in ("antes", "borrados", "despues")),
+                    *(numero(f[c]) for c in ("antes", "borrados", "retenidos", "despues")),
                 )
                 for f in evidencia["lineas"]
             ],
-            (50, 60, 20, 20, 20),
-            numeros=3,
+            (46, 48, 18, 19, 20, 19),
+            numeros=4,
         )
+    for diferencia in datos["diferencias"]:
+        papel.parrafo(_explicar(diferencia))
     if not datos["gestiones"]:
         return
     papel.parrafo("Fuera de esta aplicación:")
@@ -141,6 +158,21 @@ def _recuentos(papel: Papel, datos: Datos, titulo: str) -> None:
         ],
         (35, 60, 35, 20, 20),
         numeros=2,
+    )
+
+
+def _explicar(diferencia: Datos) -> str:
+    """What changed between two runs, and that none of them did it."""
+    cuantos = diferencia["habia"] - diferencia["quedaban"]
+    hecho = (
+        f"Entre uno y otro se quitaron {numero(-cuantos)} por otra causa: no los borró esta supresión."
+        if cuantos < 0
+        else f"Entre uno y otro se añadieron {numero(cuantos)}."
+    )
+    return (
+        f"{diferencia['destino']}, {diferencia['que']}: en el recuento final del "
+        f"{momento(diferencia['tras'])} quedaban {numero(diferencia['quedaban'])} y en el inicial del "
+        f"{momento(diferencia['hasta'])} había {numero(diferencia['habia'])}. {hecho}"
     )
 
 
@@ -181,16 +213,28 @@ def _conservado(papel: Papel, datos: Datos) -> None:
             f"Textos de otras fichas que mencionaban a la persona ({mencion['identificadores']}), {hecho}: "
             f"{numero(mencion['cuantas'])}.{motivo}"
         )
-    copia = datos["copia"]
+    _copia(papel, datos["copia"])
+
+
+def _copia(papel: Papel, copia: Datos) -> None:
     if copia["hasta"]:
         papel.parrafo(
-            "Se guarda una copia bloqueada y cifrada de lo borrado, a disposición solo de jueces, fiscales y "
+            "Se guarda una copia bloqueada y cifrada, a disposición solo de jueces, fiscales y "
             f"administraciones competentes. Se destruye el {dia(copia['hasta'])} (artículo 32 de la Ley "
-            "Orgánica 3/2018)."
+            f"Orgánica 3/2018). Filas que contiene: {numero(copia['filas'])}. Son los datos, las "
+            "conversaciones y las anotaciones que se borraron en esta aplicación, incluidos los textos de "
+            "otras fichas y los documentos que la mencionaban. No contiene los vectores, que se calculan de "
+            "esos textos, las sesiones, los expedientes de acceso, las direcciones anotadas en otras "
+            "solicitudes ni lo que se borró fuera de esta aplicación."
         )
-    elif copia["motivo"]:
-        papel.parrafo(f"No se guarda copia bloqueada. Motivo: {copia['motivo']}")
-    else:
+    if copia["destruida"]:
+        papel.parrafo(
+            f"La copia bloqueada que se guardó se destruyó el {momento(copia['destruida'])}. Ya no se guarda."
+        )
+    if copia["motivo"]:
+        alcance = " de lo último que se ha borrado" if copia["hasta"] or copia["destruida"] else ""
+        papel.parrafo(f"No se guarda copia bloqueada{alcance}. Motivo: {copia['motivo']}")
+    elif not copia["hasta"] and not copia["destruida"]:
         papel.parrafo("No se guarda copia bloqueada. No consta el motivo.")
 
 

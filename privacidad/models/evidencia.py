@@ -27,7 +27,8 @@ class Evidencia(SoloAnexar):
     """
 
     class Resultado(models.TextChoices):
-        BORRADO = "borrado", _("Borrado: todos los recuentos quedan a cero")
+        #: There was something. What was held back is still there, and a later run counts it again.
+        BORRADO = "borrado", _("Borrado: después solo queda lo retenido, si lo hay")
         #: 0 before and 0 after. A mistyped id counts 0 too, so this never is a proof of erasure.
         SIN_DATOS = "sin_datos", _("Sin datos localizados")
 

@@ -73,7 +73,7 @@ def decidir_copia(*, solicitud: Solicitud, hasta: date | None, motivo: str | Non
 
 
 def abrir_copia(*, copia: Copia, motivo: str, por: User) -> Iterator[bytes]:
-    """The lines of a sealed copy. That it was opened, and why, is registered before the first one is read.
+    """All the lines of a sealed copy. That it was opened, and why, is registered before the first is read.
 
     Raises :class:`SinPermiso` and :class:`DatoNoValido` here; reading raises what
     :func:`privacidad.copias.leer` does.
@@ -93,7 +93,7 @@ def abrir_copia(*, copia: Copia, motivo: str, por: User) -> Iterator[bytes]:
             datos={"motivo": razon},
         )
     logger.info("%s copia bloqueada abierta", solicitud.referencia)
-    return copias.leer(copia)
+    return copias.leer(copia, de_otros=True)
 
 
 def _comprobar_fecha(hasta: date) -> None:

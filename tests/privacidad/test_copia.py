@@ -5,20 +5,25 @@ from __future__ import annotations
 import base64
 import json
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import Permission
 from django.db import transaction
 from django.test import Client
 from hypothesis import given
 from hypothesis import settings as ajustes
 from hypothesis import strategies as st
 
+from memoria import politica
+from memoria.documentos import servicios as documentos
 from memoria.models import Documento
-from privacidad import copias, plazos, servicios
+from privacidad import copias, plazos, registro, servicios
 from privacidad.cifrado import CifradoIlegible
 from privacidad.destinos import Sujeto
 from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
@@ -68,6 +73,79 @@ def test_la_copia_guarda_todo_lo_borrado_y_nada_de_otros(
     assert b"soy canario" in base64.b64decode(por_tabla["checkpoint_blobs"]["blob"])
     assert por_tabla["hilos"]["sujeto_id"] == "C-sellado"
     assert "C-otro" not in json.dumps(filas)
+
+
+def test_guarda_tambien_lo_que_se_borra_de_otros_y_de_la_casa(
+    almacen_compras: Any,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    propietario: Any,
+    persona: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """Every row that the evidence counts as erased in this database is in the copy, and no other."""
+    for clave, texto in (("suyo", "Llamar al 612345678"), ("ajeno", "No mandan el pedido")):
+        almacen_compras.put(("proveedores", "P1"), clave, {"texto": texto, "fecha": "2026-11-29"})
+    autora = persona("compras", nombre="quien-escribe")
+    autora.user_permissions.set(Permission.objects.filter(content_type__app_label="documentos"))
+    for ruta, texto in (("suyo.md", "Es el 612 345 678"), ("ajeno.md", "Portes")):
+        documentos.crear(espacio="compras", ruta=ruta, titulo="Portes", texto=texto, por=autora)
+    almacen_compras.put(
+        ("proveedores", "AUT1"), "del-proveedor", {"texto": "Cierra en agosto", "fecha": "2026-11-29"}
+    )
+    propietario.execute(
+        "INSERT INTO compras_proveedor (codigo, nombre, activo)"
+        " VALUES ('AUT1', 'Ana', true), ('P1', 'B', true)"
+    )
+    solicitud = hasta(
+        Estado.REVISADA, "AUT1", espacio="proveedores", identificadores={"telefono": "612345678"}
+    )
+    for mencion in solicitud.menciones.all():
+        servicios.decidir_mencion(mencion=mencion, decision="borrar", motivo="La nombra", por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    filas = abierta(solicitud, dpo)
+    borrados = {n: d["borrados"] for n, d in solicitud.evidencias.get().destinos.items()}
+    assert Counter(f["tabla"] for f in filas) == {
+        "store": borrados["memoria"]["documentos"],
+        "menciones": borrados["menciones"]["documentos"],
+        "documentos_pagina": borrados["documentos"]["paginas"],
+        "documentos_version": borrados["documentos"]["versiones"],
+        "compras_proveedor": borrados["compras"]["nombres"],
+    }
+    assert set(Counter(f["tabla"] for f in filas).values()) == {1}
+    por_tabla = {f["tabla"]: f["fila"] for f in filas}
+    assert por_tabla["menciones"]["key"] == "suyo"
+    assert por_tabla["documentos_pagina"]["texto"] == "Es el 612 345 678"
+    assert por_tabla["compras_proveedor"]["nombre"] == "Ana"
+    # The person's own, for their access file, is without what is of somebody else.
+    propias = [json.loads(linea)["tabla"] for linea in copias.leer(solicitud.copia)]
+    assert sorted(propias) == ["compras_proveedor", "store"]
+
+
+def test_guarda_lo_que_la_casa_tenia_de_una_empleada(
+    almacen: Any, hasta: Callable[..., Any], propietario: Any, dpo: Any, otro_dpo: Any
+) -> None:
+    clave, documento = politica.documento_preferencia("empleados", tipo="seccion", valor="menaje", hilo="h1")
+    almacen.put(politica.espacio("empleados", "E7"), clave, documento)
+    servicios.restringir(espacio="empleados", sujeto_id="E7", clave=clave, motivo="No es cierto", por=dpo)
+    propietario.execute(
+        "INSERT INTO axes_accesslog (username, user_agent, ip_address, http_accept, path_info, attempt_time,"
+        " logout_time, session_hash) SELECT u, '', '10.0.0.7', '', '/', now(), NULL, '' FROM unnest("
+        " ARRAY['E7', 'E8']) u"
+    )
+    solicitud = hasta(Estado.REVISADA, "E7", espacio="empleados")
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    por_tabla = {f["tabla"]: f["fila"] for f in abierta(solicitud, dpo)}
+    assert sorted(por_tabla) == ["axes_accesslog", "privacidad_restriccion", "store"]
+    assert por_tabla["axes_accesslog"]["username"] == "E7"
+    assert por_tabla["privacidad_restriccion"]["motivo"] == "No es cierto"
+    casa = solicitud.evidencias.get().destinos["casa"]["borrados"]
+    assert (casa["accesos"], casa["limitaciones"]) == (1, 1)
 
 
 def test_el_canario_no_esta_en_ningun_sitio_fuera_de_la_copia(
@@ -143,7 +221,8 @@ def test_lo_retenido_no_se_copia_hasta_que_se_suelta(
     assert [f["fila"]["key"] for f in abierta(solicitud, dpo)] == ["pref-idioma"]
     servicios.liberar(exclusion=exclusion, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
-    assert [f["fila"]["key"] for f in abierta(solicitud, dpo)] == ["pref-idioma", "pref-horario"]
+    filas = abierta(solicitud, dpo)
+    assert [f["fila"]["key"] for f in filas if f["tabla"] == "store"] == ["pref-idioma", "pref-horario"]
     assert not Documento.objects.exists()
 
 
@@ -194,8 +273,11 @@ def test_abrirla_pide_permiso_y_motivo_y_queda_en_el_registro(
     assert asiento.datos == {"motivo": "La pide el juzgado"}
 
 
-def test_destruida_ya_no_se_abre_y_no_queda_nada(con_copia: Callable[..., Any], dpo: Any) -> None:
+def test_destruida_ya_no_se_abre_y_no_queda_nada(
+    con_copia: Callable[..., Any], sin_guardas: Callable[..., None], dpo: Any
+) -> None:
     copia = con_copia().copia
+    sin_guardas("UPDATE privacidad_copia SET destruir_el = %s", [plazos.hoy()])
     assert copias.destruir(copia)
     assert not copias.destruir(copia)
     assert not TrozoCopia.objects.exists()
@@ -205,7 +287,10 @@ def test_destruida_ya_no_se_abre_y_no_queda_nada(con_copia: Callable[..., Any], 
 
 
 def test_cambiada_o_a_falta_de_un_trozo_no_pasa_por_entera(
-    con_copia: Callable[..., Any], propietario: Any, dpo: Any, monkeypatch: pytest.MonkeyPatch
+    con_copia: Callable[..., Any],
+    sin_guardas: Callable[..., None],
+    dpo: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(copias, "LARGO_TROZO", 200)
     solicitud = con_copia()
@@ -214,15 +299,39 @@ def test_cambiada_o_a_falta_de_un_trozo_no_pasa_por_entera(
     entera = abierta(solicitud, dpo)
     trozos = list(TrozoCopia.objects.order_by("orden"))
     for quitado in (trozos[0], trozos[2], trozos[-1]):
-        quitado.delete()
+        sin_guardas("DELETE FROM privacidad_trozocopia WHERE id = %s", [quitado.pk])
         with pytest.raises(copias.CopiaIncompleta):
             abierta(solicitud, dpo)
         quitado.save(force_insert=True)
     assert abierta(solicitud, dpo) == entera
-    propietario.execute("UPDATE privacidad_trozocopia SET orden = orden + 1000 WHERE orden IN (0, 1)")
-    propietario.execute("UPDATE privacidad_trozocopia SET orden = 1001 - orden WHERE orden >= 1000")
+    sin_guardas("UPDATE privacidad_trozocopia SET orden = orden + 1000 WHERE orden IN (0, 1)")
+    sin_guardas("UPDATE privacidad_trozocopia SET orden = 1001 - orden WHERE orden >= 1000")
     with pytest.raises(CifradoIlegible):
         abierta(solicitud, dpo)
+
+
+@pytest.mark.parametrize("rol", ["memoria_web", "propietario"])
+@pytest.mark.parametrize(
+    "sentencia",
+    [
+        "UPDATE privacidad_trozocopia SET cifrado = ''",
+        "UPDATE privacidad_trozocopia SET orden = orden + 1",
+        "DELETE FROM privacidad_trozocopia",
+        "TRUNCATE privacidad_trozocopia",
+        "DELETE FROM privacidad_copia",
+        "UPDATE privacidad_copia SET destruida = now()",
+        "UPDATE privacidad_copia SET destruir_el = '2020-01-01'",
+    ],
+)
+def test_antes_de_su_dia_nadie_la_toca(
+    con_copia: Callable[..., Any], como: Any, propietario: Any, dpo: Any, rol: str, sentencia: str
+) -> None:
+    solicitud = con_copia()
+    entera = abierta(solicitud, dpo)
+    conexion = propietario if rol == "propietario" else como(rol)
+    with pytest.raises((psycopg.errors.RestrictViolation, psycopg.errors.InsufficientPrivilege)):
+        conexion.execute(sentencia)
+    assert abierta(solicitud, dpo) == entera
 
 
 @ajustes(max_examples=60, deadline=None)
@@ -246,13 +355,73 @@ def test_las_lineas_salen_como_entraron_sea_cual_sea_el_trozo(lineas: list[bytes
     escritor = EnMemoria()
     antes, copias.LARGO_TROZO = copias.LARGO_TROZO, largo
     try:
-        for linea in (*lineas, b'{"tabla":"fin","filas":0}'):
+        for linea in (*lineas, b'{"tabla":"fin","filas":%d}' % len(lineas)):
             escritor.escribir(linea)
         escritor.terminar()
     finally:
         copias.LARGO_TROZO = antes
     assert all(len(t) == largo for t in trozos[:-1])
     assert list(copias.unir(trozos)) == lineas
+    entero = b"".join(trozos)
+    for falso in (len(lineas) + 1, len(lineas) - 1):
+        with pytest.raises(copias.CopiaIncompleta):
+            list(copias.unir([entero.replace(b'"filas":%d}' % len(lineas), b'"filas":%d}' % falso)]))
+
+
+@pytest.fixture
+def en_dos_veces(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> Solicitud:
+    """A request whose copy was made in two runs: what was held back went in the second."""
+    preferencia("C1")
+    preferencia("C1", "horario", "tarde")
+    solicitud: Solicitud = hasta(Estado.REVISADA)
+    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    exclusion = servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    return solicitud
+
+
+def test_sin_los_trozos_de_una_ejecucion_no_pasa_por_entera(
+    en_dos_veces: Solicitud, sin_guardas: Callable[..., None], dpo: Any
+) -> None:
+    """What is left ends as it should: only the register knows that there was more."""
+    assert abierta(en_dos_veces, dpo)[0]["fila"]["key"] == "pref-idioma"
+    assert copias.filas_selladas(en_dos_veces.copia) == len(abierta(en_dos_veces, dpo))
+    sin_guardas(
+        "DELETE FROM privacidad_trozocopia WHERE orden = (SELECT max(orden) FROM privacidad_trozocopia)"
+    )
+    assert list(copias.unir(copias._trozos(en_dos_veces.copia)))  # nothing in it says so
+    with pytest.raises(copias.CopiaIncompleta):
+        abierta(en_dos_veces, dpo)
+
+
+def test_sin_ningun_trozo_tampoco(
+    en_dos_veces: Solicitud, sin_guardas: Callable[..., None], dpo: Any
+) -> None:
+    sin_guardas("DELETE FROM privacidad_trozocopia")
+    with pytest.raises(copias.CopiaIncompleta):
+        abierta(en_dos_veces, dpo)
+
+
+def test_los_asientos_de_una_copia_perdida_no_cuentan_en_la_de_ahora(
+    con_copia: Callable[..., Any], dpo: Any
+) -> None:
+    """After a restore the register tells also of a copy that is gone."""
+    solicitud = con_copia()
+    filas = len(abierta(solicitud, dpo))
+    registro.anotar(
+        tipo="copia_sellada",
+        referencia=solicitud.referencia,
+        datos={"filas": 7, "destruir_el": MANANA.isoformat(), "copia": "2020-01-01T00:00:00.000000+00:00"},
+    )
+    assert len(abierta(solicitud, dpo)) == filas == copias.filas_selladas(solicitud.copia)
 
 
 def test_una_copia_grande_se_hace_en_memoria_constante(

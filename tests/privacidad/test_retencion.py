@@ -49,8 +49,10 @@ def test_lo_que_no_ha_llegado_a_su_dia_se_queda(copia: Copia, expediente: Expedi
     assert bytes(Expediente.objects.get().pdf)
 
 
-def test_llegado_el_dia_se_destruye_y_queda_en_el_registro(copia: Copia, expediente: Expediente) -> None:
-    Copia.objects.update(destruir_el=plazos.hoy())
+def test_llegado_el_dia_se_destruye_y_queda_en_el_registro(
+    copia: Copia, expediente: Expediente, sin_guardas: Callable[..., None]
+) -> None:
+    sin_guardas("UPDATE privacidad_copia SET destruir_el = %s", [plazos.hoy()])
     Expediente.objects.update(caduca=timezone.now())
     previsto = barrer("--dry-run")
     assert (previsto["copias_destruidas"], previsto["expedientes_vaciados"]) == (1, 1)
@@ -71,8 +73,10 @@ def test_llegado_el_dia_se_destruye_y_queda_en_el_registro(copia: Copia, expedie
     )
 
 
-def test_sin_tiempo_no_empieza_ninguno(copia: Copia, expediente: Expediente) -> None:
-    Copia.objects.update(destruir_el=plazos.hoy())
+def test_sin_tiempo_no_empieza_ninguno(
+    copia: Copia, expediente: Expediente, sin_guardas: Callable[..., None]
+) -> None:
+    sin_guardas("UPDATE privacidad_copia SET destruir_el = %s", [plazos.hoy()])
     Expediente.objects.update(caduca=timezone.now())
     agotado = Plazo(1e-9)
     assert retencion.barrer(plazo=agotado, simular=False) == {
