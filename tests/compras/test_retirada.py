@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from html import unescape
 from typing import Any
@@ -17,6 +18,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from compras import servicios
 from compras.errores import AvisoNoExiste, AvisoNoValido, NoSePuedeReponer, ProveedorInactivo, SinPermiso
@@ -412,6 +415,43 @@ def test_sin_permiso_no_se_repone(
     with pytest.raises(SinPermiso):
         servicios.reponer(retirada=retirada.pk, por=persona(grupo))
     assert cuantos() == 0
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["retirar", "reponer", "envejecer", "barrer"]), max_size=8))
+def test_pase_lo_que_pase_esta_en_un_solo_sitio_y_no_vive_mas(
+    proveedor: Any, compradora: Any, escribir: Escribir, fila: Fila, propietario: Any, pasos: list[str]
+) -> None:
+    clave = escribir("Cierran en agosto")
+    caduca = fila("P1", clave)["expires_at"]
+    for paso in pasos:
+        with suppress(AvisoNoExiste, NoSePuedeReponer):
+            if paso == "retirar":
+                servicios.retirar(proveedor=proveedor, clave=clave, motivo="error", por=compradora)
+            elif paso == "reponer":
+                hallada = Retirada.objects.filter(clave=clave).first()
+                servicios.reponer(retirada=hallada.pk if hallada else 0, por=compradora)
+            elif paso == "barrer":
+                barrer(plazo=Plazo(None), simular=False)
+            else:  # twenty days go by
+                caduca -= timedelta(days=20)
+                for tabla, columna in (("langgraph.store", "expires_at"), ("compras_retirada", "caduca")):
+                    de = "key" if columna == "expires_at" else "clave"
+                    propietario.execute(
+                        f"UPDATE {tabla} SET {columna} = {columna} - interval '20 days' WHERE {de} = %s",
+                        [clave],
+                    )
+                propietario.execute(
+                    "UPDATE compras_retirada SET reponible_hasta = reponible_hasta - interval '20 days'"
+                    " WHERE clave = %s",
+                    [clave],
+                )
+        guardado, retirados = fila("P1", clave), list(Retirada.objects.filter(clave=clave))
+        assert (guardado is not None) + len(retirados) <= 1
+        for vence in [guardado["expires_at"]] if guardado else [r.caduca for r in retirados]:
+            assert vence == caduca
+        if guardado:
+            assert len(vectores(propietario, clave)) == 1
 
 
 # -- the sweep ----------------------------------------------------------------------------------------
