@@ -12,7 +12,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from memoria.explorador.acceso import Peticion, con_permiso
@@ -23,19 +22,10 @@ from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.estados import Estado
 from privacidad.forms import DecidirForm
 from privacidad.models import Mencion, Solicitud
+from privacidad.palabras import nombres_de_datos
 from privacidad.servicios.paso import DESPUES_DE_EJECUTAR
 
 POR_PAGINA = 10
-
-#: What was found, as people call it.
-NOMBRES = {
-    "email": gettext_lazy("el correo electrónico"),
-    "telefono": gettext_lazy("el teléfono"),
-    "nif": gettext_lazy("el NIF o NIE"),
-    "nombre": gettext_lazy("el nombre"),
-    "sujeto": gettext_lazy("el identificador de la persona"),
-    "otro": gettext_lazy("otro de sus datos"),
-}
 
 
 def contexto(solicitud: Solicitud, usuario: User) -> dict[str, Any]:
@@ -100,7 +90,7 @@ def _pagina(
                 {
                     "vista": vista,
                     "espacio": nombre_de_espacio(vista.espacio),
-                    "hallado": [NOMBRES.get(i, NOMBRES["otro"]) for i in vista.identificadores],
+                    "hallado": nombres_de_datos(vista.identificadores),
                     "formulario": _formulario(vista.mencion, enviado)
                     if se_decide and (solicitud.estado == Estado.REVISADA or _pendiente(vista.mencion))
                     else None,
