@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from privacidad import avance, estados, servicios
+from privacidad import avance, estados, servicios, supresion
 from privacidad.estados import Estado
 from privacidad.forms import (
     AmpliarForm,
@@ -46,6 +46,8 @@ class Accion:
             return solicitud.ampliable and usuario.has_perm(f"privacidad.{self.permiso}")
         if self.a is Estado.EN_CURSO and avance.es_grande(solicitud):
             return False  # the scheduled command runs it; the page tells how it goes
+        if self.a is Estado.EN_CURSO and supresion.solo_espera_lo_retenido(solicitud):
+            return False  # there is nothing it would erase
         return estados.permitida(solicitud.estado, self.a) and usuario.has_perm(f"privacidad.{self.permiso}")
 
     @property
