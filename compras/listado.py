@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from django.db.models import BooleanField, Q, TextField
 from django.db.models.expressions import RawSQL
 
-from compras.lectura import ESPACIO, Aviso, de_fila
+from compras.lectura import ESPACIO, Aviso, de_fila, de_todos
 from memoria.models import Documento
 from memoria.politica import Importancia
 from memoria.querysets import DocumentoQuerySet
@@ -31,7 +31,6 @@ _FECHA = "(left(COALESCE(value ->> 'fecha', ''), 40) COLLATE \"C\")"
 _AUTOR = "COALESCE(left(value ->> 'autor', 40), '')"
 _POSICION = f'({_FECHA}, created_at, (prefix COLLATE "C"), (key COLLATE "C"))'
 _POSICION_DEL_PROVEEDOR = f'({_FECHA}, created_at, (key COLLATE "C"))'
-_DE_AVISOS = "prefix ~>=~ 'proveedores.' AND prefix ~<~ 'proveedores/'"
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def _filas(
 
 def filtrados(filtros: Filtros) -> DocumentoQuerySet[Documento]:
     """The rows that pass, in no order."""
-    consulta: DocumentoQuerySet[Documento] = Documento.objects.filter(_sql(_DE_AVISOS))
+    consulta = de_todos()
     if filtros.proveedor:
         consulta = consulta.del_sujeto(ESPACIO, filtros.proveedor)
     if filtros.estado == "vigente":

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from compras import listado
+from compras import lectura, listado
 from compras.listado import Filtros
 
 AVISOS = 20_000
@@ -109,6 +110,18 @@ def test_ninguna_pagina_lee_la_tabla(muchos: psycopg.Connection, nombre: str) ->
         # 51 rows, each perhaps on a page of its own, the few that a filter skips, and the way down the index;
         # of a short range of dates PostgreSQL may read all and sort it. The table has 1,400 pages.
         assert paginas <= 300, (nombre, sitio.keys(), paginas, recorridos)
+
+
+def test_los_recuentos_del_panel_no_leen_la_tabla(muchos: psycopg.Connection) -> None:
+    ahora = timezone.now()
+    with CaptureQueriesContext(connection) as hechas:
+        assert lectura.escritos_desde(ahora - timedelta(seconds=600)) > 0
+        lectura.caducan_antes_de(ahora + timedelta(days=7))
+    for consulta in hechas:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {consulta['sql']}")
+            plan = "\n".join(f[0] for f in cursor.fetchall())
+        assert "Seq Scan" not in plan, plan
 
 
 def test_se_recorre_entera_por_todos_los_filtros_y_en_orden(muchos: psycopg.Connection) -> None:
