@@ -121,6 +121,8 @@ class CopiaSellada(NamedTuple):
     resumen: str
     creada: str
     filas: int
+    #: How many runs it was added to in.
+    veces: int
     destruir_el: date
     #: The last erasure whose rows it has.
     momento: datetime
@@ -183,6 +185,9 @@ ON CONFLICT (anio) DO UPDATE SET ultimo = greatest(c.ultimo, EXCLUDED.ultimo)
 _SELLADAS = """
 SELECT u.referencia, u.resumen, u.creada,
        (SELECT sum((a.datos ->> 'filas')::bigint)::bigint FROM public.privacidad_asiento a
+        WHERE a.tipo = 'copia_sellada' AND a.referencia = u.referencia
+          AND coalesce(a.datos ->> 'copia', '') = u.creada),
+       (SELECT count(*) FROM public.privacidad_asiento a
         WHERE a.tipo = 'copia_sellada' AND a.referencia = u.referencia
           AND coalesce(a.datos ->> 'copia', '') = u.creada),
        u.destruir_el, s.momento

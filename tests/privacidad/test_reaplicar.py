@@ -401,6 +401,34 @@ def test_la_que_ya_se_completo_se_cierra_otra_vez_y_no_borra_lo_dicho_despues(
     assert registro.verificar().ok
 
 
+@pytest.mark.parametrize("con_datos", [True, False])
+def test_la_que_se_reviso_despues_de_la_copia_se_revisa_otra_vez(
+    con_datos: bool,
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """Its steps are in the register, and what was counted is not: nothing is erased by that."""
+    if con_datos:
+        preferencia("C1")
+    solicitud = hasta(Estado.RECIBIDA, "C1")
+    copias.hacer()
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    ordenar("reaplicar_supresiones", fichero)
+    assert Solicitud.objects.get().estado == Estado.APROBADA
+    datos, _, _ = ordenar("ejecutar_supresiones")
+    assert (datos["fallidas"], datos["completadas"]) == ((1, 0) if con_datos else (0, 1))
+    assert Solicitud.objects.get().estado == (Estado.REVISADA if con_datos else Estado.COMPLETADA)
+    assert Documento.objects.count() == int(con_datos)
+
+
 def test_la_que_se_denego_o_retiro_tambien(
     copias: Copias, fichero: Path, hasta: Callable[..., Any], dpo: Any
 ) -> None:
@@ -785,6 +813,25 @@ def test_la_que_no_se_puede_volver_a_hacer_se_dice_en_todas_partes(
         assert asiento.referencia == con_copia.referencia
     pagina = navegar("dpo", nombre="x").get(con_copia.get_absolute_url()).content.decode()
     assert "se perdió al restaurar" in pagina
+
+
+def test_la_que_perdio_lo_que_le_anadio_otra_ejecucion_se_dice(
+    con_copia: Any, copias: Copias, fichero: Path, otro_dpo: Any, dpo: Any
+) -> None:
+    exclusion = servicios.excluir(
+        solicitud=con_copia, destino="memoria", clave="pref-idioma", motivo="obligacion", por=dpo
+    )
+    servicios.aprobar(solicitud=con_copia, por=otro_dpo)
+    servicios.ejecutar(solicitud=con_copia)
+    copias.hacer()
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
+    servicios.ejecutar(solicitud=con_copia)
+    assert con_copia.estado == Estado.COMPLETADA
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["copias_perdidas"], codigo) == ([con_copia.referencia], 3)
+    assert not Documento.objects.exists()
 
 
 # -- destinations -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from memoria.models import Documento
 from privacidad import servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.models import Asiento, Restriccion
+from privacidad.registro import en_iso
 
 DE = {"espacio": "clientes", "sujeto_id": "C1", "clave": "pref-idioma"}
 
@@ -144,8 +145,11 @@ def test_el_registro_no_guarda_ni_lo_de_antes_ni_lo_de_ahora(
     preferencia: Callable[..., None], dpo: Any, apariciones: Callable[[str], list[str]]
 ) -> None:
     preferencia("C1", valor="volapük")
-    servicios.rectificar(**DE, valor="esperanto", visto=el_dato().updated_at, por=dpo)
-    assert [(a.tipo, a.datos) for a in Asiento.objects.all()] == [("rectificacion", {"tipo": "idioma"})]
+    visto = el_dato().updated_at
+    servicios.rectificar(**DE, valor="esperanto", visto=visto, por=dpo)
+    assert [(a.tipo, a.datos) for a in Asiento.objects.all()] == [
+        ("rectificacion", {"tipo": "idioma", "escrito": en_iso(visto)})
+    ]
     assert apariciones("volapük") == []
     assert apariciones("esperanto") == ["langgraph.store"]
 

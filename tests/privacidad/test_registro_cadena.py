@@ -564,3 +564,23 @@ def test_la_administracion_lo_enseña_y_no_deja_tocarlo(diez: None, navegar: Cal
     assert cliente.post("/admin/privacidad/asiento/5/delete/", {"post": "yes"}).status_code == 403
     assert cliente.get("/admin/privacidad/asiento/add/").status_code == 403
     assert navegar("compras").get("/admin/privacidad/asiento/").status_code == 403
+
+
+def test_la_web_no_puede_quitar_ni_cambiar_la_verificacion_que_delata_un_final_cortado(
+    diez: None, como: Callable[[str], psycopg.Connection], como_superusuario: Callable[..., None]
+) -> None:
+    assert ordenar("verificar_registro")[2] == 0
+    web = como("memoria_web")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        web.execute("DELETE FROM memoria_ejecucion")
+    with pytest.raises(psycopg.errors.RestrictViolation, match="no cambia"):
+        web.execute("UPDATE memoria_ejecucion SET recuento = '{}'")
+    como_superusuario("DELETE FROM privacidad_asiento WHERE numero > 8")
+    datos, _, codigo = ordenar("verificar_registro")
+    assert (datos["primera_rota"], codigo) == (9, 6)
+
+
+def test_las_ejecuciones_viejas_las_borra_el_dueno(diez: None, propietario: psycopg.Connection) -> None:
+    ordenar("verificar_registro")
+    borradas = propietario.execute("DELETE FROM memoria_ejecucion WHERE inicio < now()").rowcount
+    assert borradas == 1
