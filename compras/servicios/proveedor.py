@@ -109,7 +109,8 @@ def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
         origen.retiradas.update(proveedor=destino)
         Proveedor.objects.filter(fusionado_en=origen).update(fusionado_en=destino)
         Proveedor.objects.filter(pk=origen.pk).update(activo=False, fusionado_en=destino)
-        hecho = {"name": "avisos", "object": f"{origen.codigo} → {destino.codigo}: {movidos}"}
+        # How many, and no code of the other: the log of a supplier that is erased goes, its code elsewhere not.
+        hecho = {"name": "avisos", "object": str(movidos)}
         for proveedor in (origen, destino):
             anotar_proveedor(por, proveedor, CHANGE, [{"changed": {**hecho, "fields": ["fusionado_en"]}}])
     return Fusion(movidos=movidos, renombrados=len(renombradas))

@@ -116,7 +116,9 @@ def test_el_codigo_viejo_queda_inactivo_y_dice_donde_fue(
     with pytest.raises(IntegrityError):
         Proveedor.objects.filter(pk=otro_proveedor.pk).update(activo=True)
     assert servicios.tras_la_fusion(otro_proveedor, clave) == ("P1", clave)
-    assert LogEntry.objects.filter(change_message__contains="P10").count() == 2
+    unidos = LogEntry.objects.filter(change_message__contains="fusionado_en")
+    assert {e.object_id for e in unidos} == {str(proveedor.pk), str(otro_proveedor.pk)}
+    assert not unidos.filter(change_message__contains="P1").exists()
 
 
 def test_dos_claves_iguales_no_se_pisan(
