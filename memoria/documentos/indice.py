@@ -30,7 +30,7 @@ def reindexar(paginas: Iterable[Pagina]) -> None:
     The old ones go with their lexemes and their vectors: nothing of a text outlives it here.
     """
     lista = list(paginas)
-    Seccion.objects.filter(pagina__in=lista)._raw_delete("default")
+    Seccion.objects.filter(pagina__in=lista).delete()
     Seccion.objects.bulk_create(
         Seccion(
             espacio=pagina.espacio,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.db import connection
 from django.utils import timezone
 
 from memoria.comandos import Plazo
@@ -31,9 +32,21 @@ def vaciar(*, plazo: Plazo, simular: bool) -> dict[str, Any]:
                 if simular:
                     cuantas, quedan = viejas.count(), False
                 else:
-                    lote = list(viejas.order_by("pk").values_list("pk", flat=True)[:LOTE])
-                    # Sections, vectors and history go with it, by the keys of the database.
-                    cuantas = Pagina.objects.filter(pk__in=lote, borrada__lt=hasta)._raw_delete("default")
-                    quedan = len(lote) == LOTE
+                    with connection.cursor() as cursor:
+                        cursor.execute(_VACIAR, {"espacio": espacio, "hasta": hasta, "cuantas": LOTE})
+                        cuantas = cursor.rowcount
+                    quedan = cuantas == LOTE
             vaciados += cuantas
     return {"documentos_vaciados": vaciados}
+
+
+# Sections, vectors and history go with it, by the keys of the database. One being recovered is passed over.
+_VACIAR = """
+DELETE FROM public.documentos_pagina WHERE id IN (
+    SELECT id FROM public.documentos_pagina
+    WHERE espacio = %(espacio)s AND borrada < %(hasta)s
+    ORDER BY id
+    LIMIT %(cuantas)s
+    FOR UPDATE SKIP LOCKED
+)
+"""

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from memoria.documentos.models import Pagina
 
 Escribir = Callable[..., Pagina]
+Como = Callable[[str], psycopg.Connection]
+TABLAS = ("documentos_pagina", "documentos_version", "documentos_seccion", "documentos_vector")
 
 
 @pytest.fixture
@@ -33,3 +36,19 @@ def escribir(persona: Callable[..., Any]) -> Escribir:
         )
 
     return uno
+
+
+@pytest.fixture
+def duena(propietario: psycopg.Connection, como: Como) -> Iterator[psycopg.Connection]:
+    """A connection of the tables' owner that is no superuser, as in production."""
+    propietario.execute("DROP ROLE IF EXISTS duena")
+    propietario.execute("CREATE ROLE duena LOGIN NOSUPERUSER NOBYPASSRLS")
+    propietario.execute("GRANT USAGE, CREATE ON SCHEMA public TO duena")
+    antes = propietario.execute("SELECT current_user").fetchone()
+    assert antes
+    for tabla in TABLAS:
+        propietario.execute(f"ALTER TABLE {tabla} OWNER TO duena")
+    yield como("duena")
+    propietario.execute(f'REASSIGN OWNED BY duena TO "{antes[0]}"')
+    propietario.execute("DROP OWNED BY duena")
+    propietario.execute("DROP ROLE duena")

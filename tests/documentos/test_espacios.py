@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -12,31 +11,13 @@ from django.db import connection, transaction
 from memoria.documentos.acceso import en_espacio
 from memoria.documentos.espacios import ESPACIOS, EspacioDesconocido
 from memoria.documentos.models import Pagina, Seccion, Version
-from tests.documentos.conftest import Escribir
+from tests.documentos.conftest import TABLAS, Como, Escribir
 
-TABLAS = ("documentos_pagina", "documentos_version", "documentos_seccion", "documentos_vector")
 LEGIBLES = {
     "memoria_web": TABLAS,
     "memoria_agentes": ("documentos_pagina", "documentos_seccion", "documentos_vector"),
     "duena": TABLAS,
 }
-Como = Callable[[str], psycopg.Connection]
-
-
-@pytest.fixture
-def duena(propietario: psycopg.Connection, como: Como) -> Iterator[psycopg.Connection]:
-    """A connection of the tables' owner that is no superuser, as in production."""
-    propietario.execute("DROP ROLE IF EXISTS duena")
-    propietario.execute("CREATE ROLE duena LOGIN NOSUPERUSER NOBYPASSRLS")
-    propietario.execute("GRANT USAGE, CREATE ON SCHEMA public TO duena")
-    antes = propietario.execute("SELECT current_user").fetchone()
-    assert antes
-    for tabla in TABLAS:
-        propietario.execute(f"ALTER TABLE {tabla} OWNER TO duena")
-    yield como("duena")
-    propietario.execute(f'REASSIGN OWNED BY duena TO "{antes[0]}"')
-    propietario.execute("DROP OWNED BY duena")
-    propietario.execute("DROP ROLE duena")
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ class Command(ComandoMemoria):
                 parar=lambda: plazo.agotado,
                 avisar=self.avisar,
             )
-        incrustadas, con_vectores = (0, True) if simular else self._incrustar(espacio, plazo)
+        incrustadas, con_vectores = (0, True) if simular or sacar else self._incrustar(espacio, plazo)
         for rechazo in hecho.rechazados[:RECHAZOS_CONTADOS]:
             self.avisar(_("%(ruta)s: %(motivo)s") % rechazo)
         completo = hecho.completo and not plazo.agotado
