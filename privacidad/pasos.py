@@ -99,7 +99,10 @@ ACCIONES: tuple[Accion, ...] = (
         gettext_lazy("Contar lo que hay"),
         gettext_lazy("Revisión hecha: estos son los datos que se borrarían."),
         servicios.revisar,
-        explicacion=gettext_lazy("Cuenta lo que hay de esta persona en cada sitio. No borra nada."),
+        explicacion=gettext_lazy(
+            "Cuenta lo que hay de esta persona en cada sitio y busca dónde más se la nombra: puede tardar "
+            "unos segundos. No borra nada."
+        ),
     ),
     Accion(
         "ejecutar",

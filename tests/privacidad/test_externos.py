@@ -427,8 +427,10 @@ def test_la_revision_desde_la_pagina_tampoco_espera(
     servidor.poner("C1", 2)
     servidor.modo = "lento"
     solicitud = hasta(Estado.IDENTIFICADA, "C1")
+    cliente = navegar("dpo")
+    assert "puede tardar unos segundos" in cliente.get(solicitud.get_absolute_url()).content.decode()
     antes = time.monotonic()
-    navegar("dpo").post(reverse("privacidad:paso", args=[solicitud.referencia, "revisar"]))
+    cliente.post(reverse("privacidad:paso", args=[solicitud.referencia, "revisar"]))
     assert time.monotonic() - antes < 5
     solicitud.refresh_from_db()
     assert solicitud.estado == Estado.REVISADA
