@@ -29,6 +29,8 @@ def etiqueta(proveedor: Proveedor) -> str:
 def sugerir(texto: str, *, limite: int = SUGERENCIAS) -> list[Proveedor]:
     """The active suppliers whose code or name holds every word of ``texto``, the likeliest first."""
     plegado = plegar(texto.replace("\x00", " ")).strip()
+    if not plegado:
+        return list(Proveedor.objects.activos().order_by("nombre", "codigo")[:limite])
     consulta = _activos()
     for palabra in plegado.replace("(", " ").replace(")", " ").split():
         consulta = consulta.filter(dicho__contains=palabra)
