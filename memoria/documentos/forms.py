@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from memoria.busqueda import LARGO_MAXIMO_CONSULTA
 from memoria.documentos import servicios
@@ -111,7 +111,7 @@ class FormularioCambio(FormularioDocumento):
 
 class FormularioBorrado(forms.Form):
     motivo = forms.CharField(
-        label=gettext_lazy("Por qué se borra"),
+        label=pgettext_lazy("documentos", "Por qué se borra"),
         max_length=LARGO_MAXIMO_MOTIVO,
         validators=[sin_identificadores],
         error_messages={

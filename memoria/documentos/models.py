@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memoria.documentos.espacios import ESPACIOS
 from memoria.documentos.palabras import PERMISOS
@@ -87,7 +88,7 @@ class Accion(models.TextChoices):
     CAMBIADA = "cambiada", _("Cambiado")
     IMPORTADA = "importada", _("Importado de la carpeta")
     RESTAURADA = "restaurada", _("Vuelta a una versión anterior")
-    BORRADA = "borrada", _("Borrado")
+    BORRADA = "borrada", pgettext_lazy("documentos", "Borrado")
     RECUPERADA = "recuperada", _("Recuperado")
 
 

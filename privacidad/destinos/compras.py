@@ -15,6 +15,13 @@ from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto, por_tand
 from privacidad.resumenes import resumen
 
 
+#: The supplier, and the codes that were joined to it: they were the same one's.
+_SUYOS = (
+    "(p.codigo = %(codigo)s OR p.fusionado_en_id ="
+    " (SELECT d.id FROM public.compras_proveedor d WHERE d.codigo = %(codigo)s))"
+)
+
+
 class Compras(Destino):
     """Withdrawn notices, the log of what was done to notices and to the supplier, and the supplier's name.
 
@@ -26,48 +33,48 @@ class Compras(Destino):
     nombre = "compras"
     etiqueta = _("Compras")
     etiquetas = {
-        "retirados": ngettext_lazy("aviso retirado", "avisos retirados"),
+        "retirados": npgettext_lazy("recuento", "aviso retirado", "avisos retirados"),
         "anotaciones": npgettext_lazy("compras", "anotación del proveedor", "anotaciones del proveedor"),
         "nombres": ngettext_lazy("nombre en la lista de proveedores", "nombres en la lista de proveedores"),
     }
     tablas = frozenset({"public.compras_retirada", "public.django_admin_log"})
     columnas = {"public.compras_proveedor": frozenset({"nombre"})}
-    CONTAR = """
+    CONTAR = f"""
 SELECT (SELECT count(*) FROM public.compras_retirada r
         JOIN public.compras_proveedor p ON p.id = r.proveedor_id
-        WHERE p.codigo = %(codigo)s) AS retirados,
+        WHERE {_SUYOS}) AS retirados,
        (SELECT count(*) FROM public.django_admin_log l
         JOIN public.django_content_type t ON t.id = l.content_type_id
         JOIN public.compras_proveedor p ON p.id::text = l.object_id
-        WHERE t.app_label = 'compras' AND t.model = 'proveedor' AND p.codigo = %(codigo)s) AS anotaciones,
+        WHERE t.app_label = 'compras' AND t.model = 'proveedor' AND {_SUYOS}) AS anotaciones,
        (SELECT count(*) FROM public.compras_proveedor p
-        WHERE p.codigo = %(codigo)s AND (p.nombre <> p.codigo OR p.activo)) AS nombres
+        WHERE {_SUYOS} AND (p.nombre <> p.codigo OR p.activo)) AS nombres
 """
-    CONTAR_HASTA = """
+    CONTAR_HASTA = f"""
 SELECT (SELECT count(*) FROM public.compras_retirada r
         JOIN public.compras_proveedor p ON p.id = r.proveedor_id
-        WHERE p.codigo = %(codigo)s AND r.momento <= %(momento)s) AS retirados,
+        WHERE {_SUYOS} AND r.momento <= %(momento)s) AS retirados,
        (SELECT count(*) FROM public.django_admin_log l
         JOIN public.django_content_type t ON t.id = l.content_type_id
         JOIN public.compras_proveedor p ON p.id::text = l.object_id
-        WHERE t.app_label = 'compras' AND t.model = 'proveedor' AND p.codigo = %(codigo)s
+        WHERE t.app_label = 'compras' AND t.model = 'proveedor' AND {_SUYOS}
           AND l.action_time <= %(momento)s) AS anotaciones
 """
-    BORRAR = """
+    BORRAR = f"""
 WITH retirados AS (
     DELETE FROM public.compras_retirada r USING public.compras_proveedor p
-    WHERE p.id = r.proveedor_id AND p.codigo = %(codigo)s AND r.momento <= %(momento)s
+    WHERE p.id = r.proveedor_id AND {_SUYOS} AND r.momento <= %(momento)s
     RETURNING 1
 ),
 anotaciones AS (
     DELETE FROM public.django_admin_log l USING public.django_content_type t, public.compras_proveedor p
     WHERE t.id = l.content_type_id AND t.app_label = 'compras' AND t.model = 'proveedor'
-      AND p.id::text = l.object_id AND p.codigo = %(codigo)s AND l.action_time <= %(momento)s
+      AND p.id::text = l.object_id AND {_SUYOS} AND l.action_time <= %(momento)s
     RETURNING 1
 ),
 nombres AS (
     UPDATE public.compras_proveedor p SET nombre = p.codigo, activo = false
-    WHERE p.codigo = %(codigo)s AND (p.nombre <> p.codigo OR p.activo)
+    WHERE {_SUYOS} AND (p.nombre <> p.codigo OR p.activo)
       -- On a restored copy: whoever was written down again since, was written down anew.
       AND NOT EXISTS (
           SELECT FROM public.django_admin_log l JOIN public.django_content_type t ON t.id = l.content_type_id
