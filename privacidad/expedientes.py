@@ -255,7 +255,7 @@ def _pdf(
             ]
         )
         papel.apartado("Sobre estos datos (artículo 15.1 del RGPD)")
-        papel.ficha([(i.titulo, " ".join(i.frases)) for i in informar(espacio)])
+        papel.ficha([(i.titulo, "\n".join(i.frases)) for i in informar(espacio)])
         for seccion in SECCIONES:
             _seccion(papel, seccion, vistos[seccion], cuantos[seccion])
         papel.apartado("Lo que no está en este expediente")
