@@ -203,8 +203,10 @@ def _limitar(dpo: Any) -> None:
     motivo = {"clave": "", "motivo": f"{IDENTIFICADORES['nombre']} dice que no es su teléfono"}
     assert dpo.post(reverse("privacidad:derecho", args=[*derecho, "limitar"]), motivo).status_code == 302
     limitacion = Restriccion.objects.get(levantada=None)
-    fin = {"restriccion": limitacion.pk, "motivo": "Era el suyo, el 612478935"}
-    assert dpo.post(reverse("privacidad:derecho", args=[*derecho, "levantar"]), fin).status_code == 302
+    for motivo_de_levantarla, esperado in (("Era el suyo, el 612478935", 422), ("Era el suyo", 302)):
+        fin = {"restriccion": limitacion.pk, "motivo": motivo_de_levantarla}
+        respuesta = dpo.post(reverse("privacidad:derecho", args=[*derecho, "levantar"]), fin)
+        assert respuesta.status_code == esperado
 
 
 def _pedir_acceso(dpo: Any) -> None:
