@@ -268,6 +268,27 @@ def test_lo_que_se_acaba_de_suprimir_no_vuelve_por_aqui(
     assert otro_proveedor.activo
 
 
+def test_suprimir_al_que_queda_llega_a_los_codigos_que_se_le_unieron(
+    escribir: Escribir, otro_proveedor: Any, fusionar: Callable[..., Any], persona: Any
+) -> None:
+    from privacidad.destinos.base import Sujeto
+    from privacidad.destinos.compras import Compras
+
+    escribir(proveedor=otro_proveedor)
+    tercero = Proveedor.objects.create(codigo="P3", nombre="Otra persona")
+    fusionar()
+    sujeto = Sujeto("proveedores", "P1", ())
+    assert Compras().contar(sujeto)["nombres"] == 2
+    Compras().suprimir(sujeto)
+    assert dict(Proveedor.objects.values_list("codigo", "nombre")) == {
+        "P1": "P1",
+        "P10": "P10",
+        "P3": tercero.nombre,
+    }
+    assert not LogEntry.objects.filter(object_id=str(otro_proveedor.pk)).exists()
+    assert set(Compras().contar(sujeto).values()) == {0}
+
+
 @pytest.mark.parametrize("rol", ["memoria_agentes"])
 def test_un_agente_no_puede_mover_avisos(
     escribir: Escribir, otro_proveedor: Any, como: Any, filas: Any, rol: str
