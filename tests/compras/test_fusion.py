@@ -254,6 +254,31 @@ def test_con_una_supresion_abierta_no_se_mueve(
     assert fusionar().movidos == 1
 
 
+def test_un_aviso_que_nombra_a_quien_pidio_que_se_le_suprima_no_se_mueve(
+    escribir: Escribir, otro_proveedor: Any, fusionar: Callable[..., Any], persona: Any, filas: Any
+) -> None:
+    """Its request erases it where the review found it."""
+    from datetime import date
+
+    from privacidad import servicios as privacidad
+
+    escribir("Llamar a la clienta al 612 345 678", proveedor=otro_proveedor)
+    antes, dpo = filas(), persona("dpo", nombre="dpo-1")
+    solicitud = privacidad.recibir(
+        espacio="clientes",
+        sujeto_id="C9",
+        canal="correo",
+        recibida=date(2026, 11, 2),
+        por=dpo,
+        identificadores={"telefono": "612345678"},
+    )
+    privacidad.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    assert "menciones" in privacidad.revisar(solicitud=solicitud, por=dpo)
+    with pytest.raises(FusionImposible):
+        fusionar()
+    assert filas() == antes
+
+
 def test_lo_que_se_acaba_de_suprimir_no_vuelve_por_aqui(
     escribir: Escribir, otro_proveedor: Any, fusionar: Callable[..., Any], filas: Any, como: Any
 ) -> None:
