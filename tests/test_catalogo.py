@@ -73,6 +73,16 @@ def test_translations_keep_their_placeholders(catalogo: Catalog) -> None:
                 assert _huecos(traducida) in originales, mensaje.id
 
 
+def test_translations_keep_the_markup(catalogo: Catalog) -> None:
+    """Tags with their attributes; and English quotation marks, not the Spanish ones."""
+    for mensaje in catalogo:
+        if mensaje.id:
+            originales = [sorted(re.findall(r"<[^>]+>", texto)) for texto in _cadenas(mensaje.id)]
+            for traducida in _cadenas(mensaje.string):
+                assert sorted(re.findall(r"<[^>]+>", traducida)) in originales, mensaje.id
+                assert not re.search("[«»]", traducida), mensaje.id
+
+
 def test_translations_keep_the_shape_of_the_text(catalogo: Catalog) -> None:
     """How it begins (capital or not) and how it ends, which the page around it counts on."""
     for mensaje in catalogo:
