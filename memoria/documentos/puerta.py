@@ -18,10 +18,11 @@ Vista = Callable[Concatenate[Peticion, P], HttpResponse]
 Protegida = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-def del_espacio(*, escribir: bool = False) -> Callable[[Vista[P]], Protegida[P]]:
+def del_espacio(*, escribir: bool = False, sin_pagina: bool = False) -> Callable[[Vista[P]], Protegida[P]]:
     """Anonymous: to the login. Who sees no space: 403. One that is not theirs to see: 404, like no space.
 
-    With ``escribir``, who sees the space and may not write in it: 403.
+    With ``escribir``, who sees the space and may not write in it: 403. After the login a person lands where
+    they were or, when the view only takes POST (``sin_pagina``), on the list.
     """
 
     def decorar(vista: Vista[P]) -> Protegida[P]:
@@ -29,7 +30,8 @@ def del_espacio(*, escribir: bool = False) -> Callable[[Vista[P]], Protegida[P]]
         def protegida(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             espacio = str(kwargs["espacio"])  # the route always names it
             if not request.user.is_authenticated:
-                return _a_entrar(request, espacio)
+                lista = reverse("documentos:lista", args=[espacio])
+                return a_entrar(request, lista if sin_pagina else request.get_full_path())
             visibles = espacios_visibles(request.user)
             if not visibles:
                 raise PermissionDenied
@@ -42,9 +44,3 @@ def del_espacio(*, escribir: bool = False) -> Callable[[Vista[P]], Protegida[P]]
         return protegida
 
     return decorar
-
-
-def _a_entrar(request: HttpRequest, espacio: str) -> HttpResponse:
-    # Some views only take POST and have no page to land on: the list does.
-    lista = reverse("documentos:lista", args=[espacio])
-    return a_entrar(request, request.get_full_path() if request.method == "GET" else lista)

@@ -63,10 +63,14 @@ def _imagen(self: RendererHTML, fichas: Sequence[Token], indice: int, opciones: 
 
 
 def _bajar_titulos(fichas: Sequence[Token]) -> None:
-    # The title of the page is its only h1.
+    """Below the title of the page, its only h1, and with no level left out, whatever levels were written."""
+    pila: list[int] = []
     for ficha in fichas:
+        if ficha.type == "heading_open":
+            nivel = int(ficha.tag[1])
+            pila = [*(n for n in pila if n < nivel), nivel]
         if ficha.type in ("heading_open", "heading_close"):
-            ficha.tag = f"h{min(6, int(ficha.tag[1]) + 1)}"
+            ficha.tag = f"h{min(6, len(pila) + 1)}"
 
 
 def _arreglar_enlaces(fichas: Sequence[Token], desde: str, enlazar: Enlazar) -> None:

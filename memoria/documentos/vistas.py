@@ -101,7 +101,7 @@ def nuevo(request: Peticion, espacio: str) -> HttpResponse:
 
 
 @require_POST
-@del_espacio(escribir=True)
+@del_espacio(escribir=True, sin_pagina=True)
 def vista_previa(request: Peticion, espacio: str) -> HttpResponse:
     """How what is being typed will look: a piece of a page, for htmx. Nothing is kept."""
     texto = request.POST.get("texto", "")[:LARGO_MAXIMO_TEXTO].replace("\x00", "")
@@ -216,7 +216,7 @@ def borrar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
 
 
 @require_POST
-@del_espacio(escribir=True)
+@del_espacio(escribir=True, sin_pagina=True)
 def recuperar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
     lectura.una(espacio, pagina_id)
     try:
@@ -269,7 +269,7 @@ def version(request: Peticion, espacio: str, pagina_id: int, numero: int) -> Htt
 
 
 @require_POST
-@del_espacio(escribir=True)
+@del_espacio(escribir=True, sin_pagina=True)
 def volver(request: Peticion, espacio: str, pagina_id: int, numero: int) -> HttpResponse:
     pagina = lectura.una(espacio, pagina_id)
     vista = request.POST.get("version", "")

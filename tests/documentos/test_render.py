@@ -116,6 +116,17 @@ def test_what_is_written_is_seen() -> None:
         assert trozo in html
 
 
+def test_no_level_of_heading_is_left_out() -> None:
+    html = a_html("### A\n\n###### B\n\n### C\n\n# D\n\n## E")
+    assert re.findall(r"<(h\d)>(\w)", html) == [
+        ("h2", "A"),
+        ("h3", "B"),
+        ("h2", "C"),
+        ("h2", "D"),
+        ("h3", "E"),
+    ]
+
+
 def test_an_image_is_told_and_not_loaded() -> None:
     html = a_html("![El muelle <b>](https://malo.example/p.png)")
     assert "[imagen: El muelle &lt;b&gt;]" in html

@@ -60,6 +60,9 @@ class TestQuienEntra:
         respuesta = pedir(anonima, url(nombre, *args))
         assert respuesta.status_code == 302
         assert respuesta["Location"].startswith("/admin/login/")
+        # A view with a page of its own is where one comes back to: what was typed is kept there.
+        vuelta = url("lista") if nombre in ("vista_previa", "volver", "recuperar") else url(nombre, *args)
+        assert respuesta["Location"].endswith(f"?next={vuelta}")
         assert pedir(nadie, url(nombre, *args)).status_code == 403
         assert pedir(mira, url(nombre, *args)).status_code == (200 if que == "ver" else 403)
         assert pedir(escribe, url(nombre, *args)).status_code in (200, 302)
