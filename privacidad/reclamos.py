@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memoria import politica
+from privacidad import retirados
 from privacidad.models import Solicitud
 
 
@@ -20,6 +21,9 @@ def reclama(espacio: str, sujeto_id: str) -> str | None:
     """
     suya = Q(espacio=espacio, sujeto_id=sujeto_id)
     de_paso = Q(menciones__prefijo=politica.prefijo(espacio, sujeto_id))
+    if espacio == "proveedores":
+        # A query of few rows, the open mentions; the withdrawn notices of a supplier may be many.
+        de_paso |= Q(menciones__in=retirados.menciones_en_los_de(sujeto_id))
     if not Solicitud.objects.abiertas().filter(suya | de_paso).exists():
         return None
     return _(

@@ -109,7 +109,7 @@ def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
         origen.retiradas.update(proveedor=destino)
         Proveedor.objects.filter(fusionado_en=origen).update(fusionado_en=destino)
         Proveedor.objects.filter(pk=origen.pk).update(activo=False, fusionado_en=destino)
-        # How many, and no code of the other: the log of a supplier that is erased goes, its code elsewhere not.
+        # How many, and not the other's code: an erasure of one deletes its own log, not the other's.
         hecho = {"name": "avisos", "object": str(movidos)}
         for proveedor in (origen, destino):
             anotar_proveedor(por, proveedor, CHANGE, [{"changed": {**hecho, "fields": ["fusionado_en"]}}])
