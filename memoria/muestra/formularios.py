@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from memoria.models import Documento
 from memoria.muestra.datos import PROVEEDORES, avisos
+from memoria.muestra.documentos import DOCUMENTOS
 from memoria.politica import prefijo
 
 
@@ -38,6 +39,15 @@ def escribir_avisos(usuario: User, hoy: date) -> None:
     for proveedor, campos in avisos(hoy):
         if (prefijo("proveedores", proveedor.codigo), campos["fecha"]) not in escritos:
             navegador.enviar(reverse("compras:aviso_nuevo"), {"proveedor": proveedor.codigo, **campos})
+
+
+def escribir_documentos(usuario: User) -> None:
+    """The conventions of each agent, in the form of documents."""
+    navegador = Navegador(usuario)
+    for espacio, ruta, titulo, importancia, texto in DOCUMENTOS:
+        if ruta not in navegador.leer(reverse("documentos:lista", args=[espacio])):
+            campos = {"ruta": ruta, "titulo": titulo, "importancia": importancia, "texto": texto}
+            navegador.enviar(reverse("documentos:nuevo", args=[espacio]), campos)
 
 
 def hay_solicitudes(usuario: User) -> bool:

@@ -91,6 +91,8 @@ class Command(ComandoMemoria):
             return
         self.avisar(_("Escribiendo los avisos de proveedor en su formulario…"))
         formularios.escribir_avisos(User.objects.get(username="compras"), timezone.localdate())
+        self.avisar(_("Escribiendo los documentos en su formulario…"))
+        formularios.escribir_documentos(User.objects.get(username="admin"))
         self.avisar(_("Conversando con los agentes…"))
         with abrir_almacen() as almacen, abrir_checkpointer() as hilos:
             hechos = set(Hilo.objects.values_list("thread_id", flat=True))
