@@ -23,9 +23,10 @@ from memoria.documentos.models import Pagina, Version
 from privacidad import identificadores
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
-from privacidad.tosco import patron_tosco
+from privacidad.tosco import nombra, patrones
 
-RAIZ = "documentos"
+NOMBRE = RAIZ = "documentos"
+FILAS: tuple[str, ...] = ("paginas", "versiones")
 Direccion = tuple[str, str]
 
 
@@ -51,14 +52,11 @@ def fila_de(direccion: Direccion) -> Fila | None:
     return Fila(espacio, int(pagina), int(version) if version else None)
 
 
-def mencionan(buscados: Buscados) -> list[tuple[Direccion, str]]:
+def mencionan(solicitud: Solicitud, buscados: Buscados) -> list[tuple[Direccion, str]]:
     """``[(address, kind of identifier), …]`` of every page and version that names the person."""
     if not buscados:
         return []
-    parametros = {
-        "patron": "|".join(f"(?:{i.patron})" for _clase, i in buscados),
-        "tosco": patron_tosco(i for _clase, i in buscados),
-    }
+    parametros = patrones(buscados)
     halladas = []
     for espacio in ESPACIOS:
         with en_espacio(espacio), connection.chunked_cursor() as cursor:
@@ -139,6 +137,13 @@ def contar(filas: Collection[Fila]) -> dict[str, int]:
 def borrar(filas: Collection[Fila]) -> dict[str, int]:
     """Delete those rows, and say how many of each there were."""
     return _en_cada_espacio(filas, _borrar)
+
+
+def selladas(fila: Fila) -> list[str]:
+    """The page and its versions, or that version, as lines of a sealed copy."""
+    with en_espacio(fila.espacio), connection.cursor() as cursor:
+        cursor.execute(SELLAR, fila._asdict())
+        return [linea for (linea,) in cursor.fetchall()]
 
 
 # -- inside a space -------------------------------------------------------------------------------
@@ -230,23 +235,12 @@ def _limpias(solicitud: Solicitud) -> set[Direccion]:
     return {d for d in cambiadas if not identificadores.hallados(buscados, dichos[d][1])}
 
 
-_PLEGADO = r"lower(regexp_replace(normalize(%s, NFKD), '[\u0300-\u036f]', '', 'g'))"
-
-
-def _nombran(texto: str) -> str:
-    # First the coarse pattern, on the text as it is: few rows are folded (see privacidad/tosco.py).
-    return (
-        f"CASE WHEN %(tosco)s::text IS NULL OR {texto} ~ %(tosco)s"
-        f" THEN {_PLEGADO.replace('%s', texto)} ~ %(patron)s ELSE false END"
-    )
-
-
 _DE_PAGINA = "ruta || E'\\n' || titulo || E'\\n' || texto"
 _DE_VERSION = "concat_ws(E'\\n', titulo, texto, motivo, admitidos ->> 'motivo')"
 BUSCAR = f"""
-SELECT id, NULL, {_DE_PAGINA} FROM public.documentos_pagina WHERE {_nombran(_DE_PAGINA)}
+SELECT id, NULL, {_DE_PAGINA} FROM public.documentos_pagina WHERE {nombra(_DE_PAGINA)}
 UNION ALL
-SELECT pagina_id, numero, {_DE_VERSION} FROM public.documentos_version WHERE {_nombran(_DE_VERSION)}
+SELECT pagina_id, numero, {_DE_VERSION} FROM public.documentos_version WHERE {nombra(_DE_VERSION)}
 ORDER BY 1, 2 NULLS FIRST
 """
 _ESTAS_VERSIONES = """(
@@ -265,3 +259,11 @@ WHERE s.pagina_id = ANY (%(paginas)s::bigint[])
 BORRAR_VERSIONES = "SELECT public.documentos_borrar_versiones(%(de)s::bigint[], %(numeros)s::int[])"
 # Its versions, sections and vectors go with it, by the keys of the database.
 BORRAR_PAGINAS = "DELETE FROM public.documentos_pagina WHERE id = ANY (%(paginas)s::bigint[])"
+SELLAR = """
+SELECT jsonb_build_object('tabla', 'documentos_pagina', 'fila', to_jsonb(t))::text
+FROM public.documentos_pagina t WHERE id = %(pagina)s AND %(version)s::int IS NULL
+UNION ALL
+SELECT jsonb_build_object('tabla', 'documentos_version', 'fila', to_jsonb(t))::text
+FROM public.documentos_version t
+WHERE pagina_id = %(pagina)s AND (%(version)s::int IS NULL OR numero = %(version)s::int)
+"""

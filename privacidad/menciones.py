@@ -1,8 +1,8 @@
 """Rows of other people whose text names the person: looked for at the review, decided one by one.
 
-The store's texts are searched, and the documents of the house (:mod:`privacidad.documentos`). Checkpoints
-are binary and nothing of them is unpacked here: what another person's conversation says of this one goes with
-that conversation.
+The store's texts are searched, and those of :mod:`privacidad.fuentes`: the documents of the house, and
+withdrawn notices. Checkpoints are binary and nothing of them is unpacked here: what another person's
+conversation says of this one goes with that conversation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db.models import Count, Min, Q, QuerySet
 
 from memoria import politica
 from memoria.models import Documento
-from privacidad import documentos, identificadores
+from privacidad import fuentes, identificadores
 from privacidad.errores import MencionesSinDecidir
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
@@ -34,7 +34,8 @@ def buscar(solicitud: Solicitud) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(_OLVIDAR, {"solicitud": solicitud.pk})
-    documentos.olvidar_reescritas(solicitud)
+    for fuente in fuentes.FUENTES:
+        fuente.olvidar_reescritas(solicitud)
     halladas = iter(_halladas(solicitud))
     while lote := list(islice(halladas, LOTE)):
         Mencion.objects.bulk_create(lote, ignore_conflicts=True)
@@ -77,7 +78,7 @@ def vistas(solicitud: Solicitud, filas: Iterable[dict[str, Any]]) -> list[Vista]
     for m in solicitud.menciones.filter(condicion):
         por_direccion.setdefault((m.prefijo, m.clave), []).append(m)
     valores = {(d.prefix, d.key): d.value for d in Documento.objects.filter(pk__in=direcciones)}
-    dichos = documentos.textos(direcciones)
+    dichos = fuentes.textos(direcciones)
     buscados = identificadores.de_la_solicitud(solicitud)
     return [
         _vista(por_direccion[d], *dichos.get(d, (d[1], identificadores.textos_de(valores.get(d)))), buscados)
@@ -111,8 +112,9 @@ def _halladas(solicitud: Solicitud) -> Iterator[Mencion]:
             textos = identificadores.textos_de_fila(suyo, clave, json.loads(valor))
             for clase in identificadores.hallados(buscados, textos):
                 yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
-    for (suyo, clave), clase in documentos.mencionan(buscados):
-        yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
+    for fuente in fuentes.FUENTES:
+        for (suyo, clave), clase in fuente.mencionan(solicitud, buscados):
+            yield Mencion(solicitud=solicitud, prefijo=suyo, clave=clave, identificador=clase)
 
 
 BUSCAR = "SELECT prefijo, clave, valor::text FROM langgraph.buscar_menciones(%s, %s, %s)"

@@ -36,8 +36,8 @@ from memoria.models import Documento, Hilo
 from privacidad import (
     copias_rehechas,
     datos_reaplicados,
-    documentos,
     exportacion,
+    fuentes,
     puesta_al_dia,
     registro,
     retenidos,
@@ -46,6 +46,7 @@ from privacidad import (
 from privacidad.copias_rehechas import Rehechas
 from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto, destino
 from privacidad.exportacion import Cabecera, RegistroRoto
+from privacidad.fuentes import Fuente
 from privacidad.models import Asiento, Exclusion, Solicitud
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen
@@ -168,7 +169,8 @@ def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas) -> dict[str, Any
         if plazo.agotado:
             return {**total, "completo": False}
         total["documentos_borrados"] += _borrar_filas(direcciones)
-    total["documentos_borrados"] += _borrar_documentos()
+    for fuente in fuentes.FUENTES:
+        total["documentos_borrados"] += _borrar_de(fuente)
     return total
 
 
@@ -365,13 +367,13 @@ def _borrar_filas(direcciones: list[tuple[str, str]]) -> int:
     return int(documentos)
 
 
-def _borrar_documentos() -> int:
-    """The same, of the documents of the house. Returns how many pages and versions went."""
+def _borrar_de(fuente: Fuente) -> int:
+    """The same, of what is not in the store. Returns how many rows that were decided on went."""
     with transaction.atomic():
-        recuento = documentos.borrar(list(documentos.reencontradas(_menciones_borradas())))
+        recuento = fuente.borrar(list(fuente.reencontradas(_menciones_borradas())))
         if any(recuento.values()):
-            registro.anotar(tipo="reaplicada", datos={"borrados": {"documentos": recuento}})
-    return recuento["paginas"] + recuento["versiones"]
+            registro.anotar(tipo="reaplicada", datos={"borrados": {fuente.NOMBRE: recuento}})
+    return sum(recuento[que] for que in fuente.FILAS)
 
 
 def _por_lotes(cosas: Iterable[T], cuantas: int) -> Iterator[list[T]]:

@@ -11,17 +11,17 @@ from typing import Any, cast
 
 from django.db import connection
 
-from memoria.documentos.acceso import en_espacio
-from privacidad import documentos
 from privacidad.destinos import Sujeto, destino
 from privacidad.destinos.menciones import Menciones
+from privacidad.fuentes import FUENTES
 from privacidad.models import Solicitud
 from privacidad.resumenes import resumen
+from privacidad.retirados import DEL_PROVEEDOR
 
 #: Rows fetched at a time. A row of a conversation may be large, so few.
 FILAS = 100
 #: What is of somebody else, or of nobody, and named the person: not for their access file.
-DE_OTROS = ("menciones", "documentos_pagina", "documentos_version")
+DE_OTROS = ("menciones", "documentos_pagina", "documentos_version", "retirados")
 
 
 def lineas(sujeto: Sujeto) -> Iterator[bytes]:
@@ -32,7 +32,7 @@ def lineas(sujeto: Sujeto) -> Iterator[bytes]:
     parametros = _parametros(sujeto)
     for consulta in _CONSULTAS:
         yield from _filas(consulta, parametros)
-    yield from _de_documentos(sujeto)
+    yield from _de_fuentes(sujeto)
 
 
 def es_de_otros(linea: bytes) -> bool:
@@ -55,7 +55,7 @@ def _parametros(sujeto: Sujeto) -> dict[str, Any]:
         "claves": [c for _prefijo, c in direcciones],
         # NULL equals nothing: what is of suppliers or of employees only is not looked for in others.
         "empleado": sujeto.sujeto_id if sujeto.espacio == "empleados" else None,
-        "proveedor": sujeto.sujeto_id if sujeto.espacio == "proveedores" else None,
+        "codigo": sujeto.sujeto_id if sujeto.espacio == "proveedores" else None,
     }
 
 
@@ -68,18 +68,16 @@ def _filas(consulta: str, parametros: dict[str, Any]) -> Iterator[bytes]:
                 yield linea.encode()
 
 
-def _de_documentos(sujeto: Sujeto) -> Iterator[bytes]:
+def _de_fuentes(sujeto: Sujeto) -> Iterator[bytes]:
     suyo = resumen(sujeto.prefijo)
     abierta = Solicitud.objects.abiertas().filter(resumen=suyo).first()
     vistas: set[str] = set()  # a version that was decided on goes with its page too
-    for fila in documentos.por_borrar(suyo, abierta):
-        with en_espacio(fila.espacio), connection.cursor() as cursor:
-            cursor.execute(_DOCUMENTO, fila._asdict())
-            lineas_suyas = [linea for (linea,) in cursor.fetchall()]
-        for linea in lineas_suyas:
-            if linea not in vistas:
-                vistas.add(linea)
-                yield linea.encode()
+    for fuente in FUENTES:
+        for fila in fuente.por_borrar(suyo, abierta):
+            for linea in fuente.selladas(fila):
+                if linea not in vistas:
+                    vistas.add(linea)
+                    yield linea.encode()
 
 
 def _de(tabla: str, desde: str, fila: str = "to_jsonb(t)") -> str:
@@ -125,7 +123,7 @@ _CONSULTAS = (
         "django_admin_log",
         "public.django_admin_log t JOIN public.django_content_type c ON c.id = t.content_type_id"
         " JOIN public.compras_proveedor p ON p.id::text = t.object_id"
-        " WHERE c.app_label = 'compras' AND c.model = 'proveedor' AND p.codigo = %(proveedor)s",
+        f" WHERE c.app_label = 'compras' AND c.model = 'proveedor' AND {DEL_PROVEEDOR}",
     ),
     _de("axes_accessattempt", "public.axes_accessattempt t WHERE username = %(empleado)s"),
     _de("axes_accesslog", "public.axes_accesslog t WHERE username = %(empleado)s"),
@@ -133,11 +131,12 @@ _CONSULTAS = (
     _de(
         "compras_retirada",
         "public.compras_retirada t JOIN public.compras_proveedor p ON p.id = t.proveedor_id"
-        " WHERE p.codigo = %(proveedor)s",
+        f" WHERE {DEL_PROVEEDOR}",
     ),
     _de(
         "compras_proveedor",
-        "public.compras_proveedor t WHERE codigo = %(proveedor)s AND (nombre <> codigo OR activo)",
+        f"public.compras_proveedor p WHERE {DEL_PROVEEDOR} AND (nombre <> codigo OR activo)",
+        "to_jsonb(p)",
     ),
     _de(
         "menciones",
@@ -145,17 +144,4 @@ _CONSULTAS = (
         " ON m.prefijo = t.prefix AND m.clave = t.key",
         "to_jsonb(t) - 'lexemas'",
     ),
-)
-_DOCUMENTO = "\nUNION ALL\n".join(
-    (
-        _de(
-            "documentos_pagina",
-            "public.documentos_pagina t WHERE id = %(pagina)s AND %(version)s::int IS NULL",
-        ),
-        _de(
-            "documentos_version",
-            "public.documentos_version t"
-            " WHERE pagina_id = %(pagina)s AND (%(version)s::int IS NULL OR numero = %(version)s::int)",
-        ),
-    )
 )

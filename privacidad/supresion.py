@@ -226,10 +226,6 @@ def _siguiente(solicitud: Solicitud) -> Estado:
     return Estado.PARCIAL if quedan else Estado.COMPLETADA
 
 
-#: The destinations of what is decided mention by mention.
-_DE_OTROS = ("menciones", "documentos")
-
-
 def _quedan_menciones(solicitud: Solicitud) -> bool:
     """Whether some mention waits for its decision, or for the run: found after one, it is so."""
     if solicitud.menciones.filter(decision=Mencion.Decision.PENDIENTE).exists():
@@ -237,7 +233,7 @@ def _quedan_menciones(solicitud: Solicitud) -> bool:
     if not solicitud.menciones.filter(decision=Mencion.Decision.BORRAR).exists():
         return False
     sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id)
-    return _hay({d.nombre: d.contar(sujeto) for d in _internos() if d.nombre in _DE_OTROS})
+    return _hay({d.nombre: d.contar(sujeto) for d in _internos() if d.decidido_fila_a_fila})
 
 
 def _internos() -> tuple[Destino, ...]:

@@ -11,10 +11,14 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import phonenumbers
 
 from memoria.identificadores import Clase, Identificador, plegar
+
+if TYPE_CHECKING:
+    from privacidad.identificadores import Buscados
 
 #: Enough of a number, and of a word, for few other rows to have it. Longer ones cost more than they save.
 _FIGURAS, _LETRAS = 5, 8
@@ -31,6 +35,30 @@ def patron_tosco(buscados: Iterable[Identificador]) -> str | None:
     if not trozos or None in trozos:
         return None
     return "|".join([_INUSUAL, *dict.fromkeys(t for t in trozos if t)])
+
+
+def patrones(buscados: Buscados) -> dict[str, str | None]:
+    """The parameters of :func:`nombra`."""
+    return {
+        "patron": "|".join(f"(?:{i.patron})" for _clase, i in buscados),
+        "tosco": patron_tosco(i for _clase, i in buscados),
+    }
+
+
+def nombra(texto: str, por_plegar: str | None = None) -> str:
+    """The SQL condition that ``texto``, an expression of SQL, may name somebody: first the coarse pattern, on
+    the text as it is, so that few rows are folded. It finds too much rather than too little.
+
+    ``por_plegar``, where it is not ``texto`` itself, is what is folded.
+    """
+    plegado = f"lower(regexp_replace(normalize({por_plegar or texto}, NFKD), '[{_TILDES}]', '', 'g'))"
+    return (
+        f"CASE WHEN %(tosco)s::text IS NULL OR {texto} ~ %(tosco)s THEN {plegado} ~ %(patron)s ELSE false END"
+    )
+
+
+#: Accents on their own, as PostgreSQL's regular expressions write them.
+_TILDES = r"\u0300-\u036f"
 
 
 def _trozo(identificador: Identificador) -> str | None:

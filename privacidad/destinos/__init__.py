@@ -8,7 +8,7 @@ from __future__ import annotations
 from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto
 from privacidad.destinos.casa import Casa
 from privacidad.destinos.compras import Compras
-from privacidad.destinos.documentos import Documentos
+from privacidad.destinos.documentos import Documentos, Retirados
 from privacidad.destinos.hilos import Hilos
 from privacidad.destinos.langfuse import Langfuse
 from privacidad.destinos.memoria import Memoria
@@ -17,7 +17,16 @@ from privacidad.errores import DestinoDesconocido
 
 __all__ = ["DESTINOS", "Destino", "Rastro", "Recuento", "Sujeto", "destino"]
 
-DESTINOS: tuple[Destino, ...] = (Memoria(), Hilos(), Casa(), Compras(), Menciones(), Documentos(), Langfuse())
+DESTINOS: tuple[Destino, ...] = (
+    Memoria(),
+    Hilos(),
+    Casa(),
+    Compras(),
+    Menciones(),
+    Documentos(),
+    Retirados(),
+    Langfuse(),
+)
 
 
 def destino(nombre: str) -> Destino:

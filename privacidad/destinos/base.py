@@ -94,6 +94,9 @@ class Destino(ABC):
     vallado: ClassVar[bool] = False
     #: Whether single rows can be held back here (see ``Sujeto.excluidos``).
     admite_exclusiones: ClassVar[bool] = False
+    #: Whether what it erases is other people's, or nobody's, and was decided row by row (see
+    #: :class:`privacidad.models.Mencion`).
+    decidido_fila_a_fila: ClassVar[bool] = False
     #: The tables whose rows of a subject it deletes whole, ``schema.table``.
     tablas: ClassVar[frozenset[str]] = frozenset()
     #: The columns that name a subject in rows that stay, and that it empties: ``{table: columns}``.

@@ -13,12 +13,7 @@ from django.utils.translation import ngettext_lazy, npgettext_lazy
 
 from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto, por_tandas, una_fila
 from privacidad.resumenes import resumen
-
-#: The supplier, and the codes that were joined to it: they were the same one's.
-_SUYOS = (
-    "(p.codigo = %(codigo)s OR p.fusionado_en_id ="
-    " (SELECT d.id FROM public.compras_proveedor d WHERE d.codigo = %(codigo)s))"
-)
+from privacidad.retirados import DEL_PROVEEDOR as _SUYOS
 
 
 class Compras(Destino):

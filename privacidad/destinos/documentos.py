@@ -1,51 +1,37 @@
-"""Documents of the house that name the person, where it was decided that they go."""
+"""Texts of the house that name the person, where it was decided that they go: :mod:`privacidad.fuentes`."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
-from privacidad import documentos
+from privacidad import documentos, retirados
 from privacidad.destinos.base import Destino, Recuento, Sujeto
+from privacidad.fuentes import Fuente
 from privacidad.models import Solicitud
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen, resumen_de_lista
 
 
-class Documentos(Destino):
-    """The pages, and the versions of their history, decided on at the review: :mod:`privacidad.documentos`.
+class _DeFuente(Destino):
+    """What was decided on at the review, row by row, in one source."""
 
-    A page goes with all its history, its sections and their vectors; a version goes alone.
-    """
-
-    nombre = "documentos"
-    etiqueta = _("Documentos que la mencionan")
-    etiquetas = {
-        "paginas": npgettext_lazy("recuento", "documento", "documentos"),
-        "versiones": npgettext_lazy("recuento", "versión de su historia", "versiones de su historia"),
-        "secciones": npgettext_lazy("recuento", "sección", "secciones"),
-        "vectores": npgettext_lazy("recuento", "vector", "vectores"),
-    }
-    tablas = frozenset(f"public.documentos_{tabla}" for tabla in ("pagina", "version", "seccion", "vector"))
-    funciones = ("public.documentos_borrar_versiones(bigint[], integer[])",)
-    consultas = (
-        documentos.CONTAR,
-        documentos.CONTAR_VECTORES,
-        documentos.BORRAR_VERSIONES,
-        documentos.BORRAR_PAGINAS,
-    )
+    decidido_fila_a_fila = True
+    fuente: ClassVar[Fuente]
+    #: Of what it counts, what was decided on and does not grow by itself.
+    que_no_crece: ClassVar[str]
 
     def contar(self, sujeto: Sujeto) -> Recuento:
-        return documentos.contar(self._filas(sujeto))
+        return self.fuente.contar(self._filas(sujeto))
 
     def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
-        # Which pages go was decided one by one; their history grows with each change.
-        return {"paginas": self.contar(sujeto)["paginas"]}
+        return {self.que_no_crece: self.contar(sujeto)[self.que_no_crece]}
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        return documentos.borrar(self._filas(sujeto))
+        return self.fuente.borrar(self._filas(sujeto))
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         # Nobody's rows: the replay finds them by what the register says was decided about each.
@@ -55,6 +41,46 @@ class Documentos(Destino):
         filas = sorted(resumen_de_fila(*f.direccion) for f in self._filas(sujeto))
         return {"sujeto": resumen(sujeto.prefijo), "filas": resumen_de_lista(filas)}
 
-    def _filas(self, sujeto: Sujeto) -> list[documentos.Fila]:
+    def _filas(self, sujeto: Sujeto) -> list[Any]:
         suyo = resumen(sujeto.prefijo)
-        return documentos.por_borrar(suyo, Solicitud.objects.abiertas().filter(resumen=suyo).first())
+        abierta = Solicitud.objects.abiertas().filter(resumen=suyo).first()
+        return list(self.fuente.por_borrar(suyo, abierta))
+
+
+class Documentos(_DeFuente):
+    """Documents of the house: pages, and versions of their history (:mod:`privacidad.documentos`).
+
+    A page goes with all its history, its sections and their vectors; a version goes alone.
+    """
+
+    nombre = documentos.NOMBRE
+    etiqueta = _("Documentos que la mencionan")
+    etiquetas = {
+        "paginas": npgettext_lazy("recuento", "documento", "documentos"),
+        "versiones": npgettext_lazy("recuento", "versión de su historia", "versiones de su historia"),
+        "secciones": npgettext_lazy("recuento", "sección", "secciones"),
+        "vectores": npgettext_lazy("recuento", "vector", "vectores"),
+    }
+    fuente: ClassVar[Fuente] = documentos
+    que_no_crece = "paginas"  # their history grows with each change
+    tablas = frozenset(f"public.documentos_{tabla}" for tabla in ("pagina", "version", "seccion", "vector"))
+    funciones = ("public.documentos_borrar_versiones(bigint[], integer[])",)
+    consultas = (
+        documentos.CONTAR,
+        documentos.CONTAR_VECTORES,
+        documentos.BORRAR_VERSIONES,
+        documentos.BORRAR_PAGINAS,
+    )
+
+
+class Retirados(_DeFuente):
+    """Withdrawn notices of suppliers (:mod:`privacidad.retirados`). Those of the person, when they are the
+    supplier, are of :class:`privacidad.destinos.compras.Compras`."""
+
+    nombre = retirados.NOMBRE
+    etiqueta = _("Avisos retirados que la mencionan")
+    etiquetas = {"avisos": npgettext_lazy("recuento", "aviso retirado", "avisos retirados")}
+    fuente: ClassVar[Fuente] = retirados
+    que_no_crece = "avisos"
+    tablas = frozenset({"public.compras_retirada"})
+    consultas = (retirados.CONTAR, retirados.BORRAR)

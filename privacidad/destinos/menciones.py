@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
 from memoria.models import Documento
-from privacidad import documentos, identificadores
+from privacidad import fuentes, identificadores
 from privacidad.destinos.base import Destino, Recuento, Sujeto, una_fila
 from privacidad.estados import Estado
 from privacidad.models import Mencion, Solicitud
@@ -29,6 +29,7 @@ class Menciones(Destino):
     """
 
     nombre = "menciones"
+    decidido_fila_a_fila = True
     etiqueta = _("Datos de otras personas que la mencionan")
     etiquetas = {
         "documentos": npgettext_lazy("recuento", "documento", "documentos"),
@@ -125,7 +126,8 @@ def reaparecidas() -> set[int]:
         olvidadas[fila] = max(momento, olvidadas.get(fila, momento))
         de_quien.setdefault(fila, set()).add(solicitud)
     halladas = [resumen_de_fila(*direccion) for direccion in _reencontradas(olvidadas, "updated_at")]
-    halladas += [resumen_de_fila(*fila.direccion) for fila in documentos.reencontradas(olvidadas)]
+    for fuente in fuentes.FUENTES:
+        halladas += [resumen_de_fila(*fila.direccion) for fila in fuente.reencontradas(olvidadas)]
     return {solicitud for fila in halladas for solicitud in de_quien[fila]}
 
 

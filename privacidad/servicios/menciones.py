@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from privacidad import registro, retenidos
-from privacidad.destinos import Sujeto, destino
+from privacidad.destinos import DESTINOS, Sujeto
 from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Mencion
@@ -56,7 +56,7 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
             decision=decision, motivo=texto_conservado(motivo, actual), por=por, momento=timezone.now()
         )
         sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id)
-        recuentos = {nombre: destino(nombre).contar(sujeto) for nombre in ("menciones", "documentos")}
+        recuentos = {d.nombre: d.contar(sujeto) for d in DESTINOS if d.decidido_fila_a_fila}
         actual.vista_previa = {**actual.vista_previa, **recuentos}
         guardar(actual)
         registro.anotar(
