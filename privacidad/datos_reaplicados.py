@@ -97,7 +97,8 @@ def _visto(asiento: Asiento) -> datetime:
 
 
 def _limitar(quien: Sujeto, asientos: list[Asiento]) -> tuple[int, list[Pendiente]]:
-    hechas, a_mano = 0, []
+    hechas = 0
+    a_mano: list[Pendiente] = []
     vigentes: dict[int, Asiento] = {}
     for a in asientos:
         if a.tipo == "limitacion":
@@ -109,18 +110,18 @@ def _limitar(quien: Sujeto, asientos: list[Asiento]) -> tuple[int, list[Pendient
             )
             hechas += en_vigor.update(levantada=a.momento, motivo_levantada=_rehecha())
     for a in vigentes.values():
-        if Restriccion.objects.filter(pk=a.datos["limitacion"], prefijo=quien.prefijo).exists():
+        suyas = Restriccion.objects.filter(prefijo=quien.prefijo)
+        if suyas.filter(pk=a.datos["limitacion"]).exists():
             continue
         clave = _clave(quien, a)
-        if clave is None:
-            a_mano += (
-                [_pendiente(a)] if "clave" not in a.datos else []
-            )  # with it: what it was over is not here
-        elif not Restriccion.objects.filter(
-            prefijo=quien.prefijo, clave=clave, levantada__isnull=True
-        ).exists():
-            _crear(quien, a, clave)
-            hechas += 1
+        if clave is not None:
+            if not suyas.filter(clave=clave, levantada__isnull=True).exists():
+                _crear(quien, a, clave)
+                hechas += 1
+        elif "clave" not in a.datos and not suyas.filter(creada__gt=a.momento).exists():
+            # An old entry does not say what it was over: told until somebody does it again. Of one that does,
+            # what it was over is not here.
+            a_mano.append(_pendiente(a))
     return hechas, a_mano
 
 

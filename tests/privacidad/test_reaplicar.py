@@ -666,6 +666,24 @@ def test_una_rectificacion_no_se_puede_rehacer_y_se_dice_hasta_que_se_hace(
     assert (datos["a_mano"], codigo) == ([], 0)
 
 
+@pytest.mark.usefixtures("dos_datos")
+def test_una_limitacion_de_la_que_el_registro_no_dice_el_dato_se_dice_hasta_que_se_hace(
+    fichero: Path, dpo: Any
+) -> None:
+    """As entries were before they held the digest of what the restriction was over."""
+    registro.anotar(
+        tipo="limitacion", resumen=resumen("clientes.C1"), datos={"limitacion": 7, "alcance": "documento"}
+    )
+    ordenar("exportar_registro", fichero)
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert ([p["tipo"] for p in datos["a_mano"]], codigo) == (["limitacion"], 3)
+    servicios.restringir(
+        espacio="clientes", sujeto_id="C1", clave="pref-idioma", motivo="Lo discute", por=dpo
+    )
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["a_mano"], codigo) == ([], 0)
+
+
 def test_lo_que_se_borro_entero_despues_no_se_toca_dato_a_dato(
     copias: Copias, fichero: Path, dpo: Any, preferencia: Callable[..., None], hasta: Callable[..., Any]
 ) -> None:
