@@ -171,6 +171,7 @@ class FormularioImportar(forms.Form):
         },
     )
     todo_o_nada = forms.BooleanField(
+        label_suffix="",
         label=gettext_lazy("Todo o nada"),
         required=False,
         help_text=gettext_lazy(
@@ -236,6 +237,7 @@ class FormularioProveedor(forms.Form):
         },
     )
     activo = forms.BooleanField(
+        label_suffix="",
         label=gettext_lazy("Activo"),
         required=False,
         initial=True,
