@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 from langgraph.store.base import BaseStore, SearchItem
 
 from memoria import erratas, politica, vocabulario
-from memoria.almacen import AlmacenMemoria, en_texto
+from memoria.almacen import CAMPO_INCRUSTADO, AlmacenMemoria, en_texto
 from memoria.embeddings import EmbeddingsNoDisponibles
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 LARGO_MAXIMO_CONSULTA = 500
 #: Of the question's telling words, one in so many must be in the supplier's notices to answer by words alone.
 PARTE_QUE_BASTA = 3
+#: Of a supplier with more notices than these, only so many nearest in meaning are looked at one by one.
+CERCANOS = 200
 
 
 class Hallazgo(SearchItem):
@@ -128,8 +130,7 @@ def hallar_avisos(
         ]
     terminos = en_terminos(consulta)
     parametros: dict[str, Any] = {"prefijo": ".".join(namespace), "palabras": terminos, "limite": limite}
-    filtrado = any(f is not None for f in (desde, hasta, importancia, autor))
-    if filtrado:
+    if any(f is not None for f in (desde, hasta, importancia, autor)):
         parametros |= {
             "desde": desde and desde.isoformat(),
             "hasta": hasta and hasta.isoformat(),
@@ -138,17 +139,14 @@ def hallar_avisos(
         }
     vector = _vector(almacen, consulta)
     umbral = math.inf
-    if vector is None:
-        sentencia = _TEXTO_COMPLETO_FILTRADO if filtrado else _TEXTO_COMPLETO
-    else:
-        sentencia = _HIBRIDO_FILTRADO if filtrado else _HIBRIDO
+    if vector is not None:
         parametros["vector"] = en_texto(vector)
         umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
-    filas = almacen.consultar(sentencia, parametros)
+    filas = _filas(almacen, parametros)
     corregidos = _corregir(almacen, parametros, filas)
     if corregidos != terminos:
         terminos = parametros["palabras"] = corregidos
-        filas = almacen.consultar(sentencia, parametros)
+        filas = _filas(almacen, parametros)
     if not _hay_respuesta(filas, terminos, umbral):
         vigente = _codigo_vigente(almacen, proveedor_id)
         if vigente == proveedor_id:
@@ -164,6 +162,20 @@ def hallar_avisos(
             autor=autor,
         )
     return [_hallazgo(namespace, fila, terminos, umbral) for fila in filas]
+
+
+def _filas(almacen: AlmacenMemoria, parametros: dict[str, Any]) -> list[dict[str, Any]]:
+    filtrado = "desde" in parametros
+    if "vector" not in parametros:
+        return almacen.consultar(_TEXTO_COMPLETO_FILTRADO if filtrado else _TEXTO_COMPLETO, parametros)
+    if filtrado:
+        return almacen.consultar(_HIBRIDO_FILTRADO, parametros)
+    cercanos = max(CERCANOS, 4 * parametros["limite"])
+    filas = almacen.consultar(_HIBRIDO_RAPIDO, parametros | {"cercanos": cercanos})
+    # So many are as near in meaning that one not looked at could be among the first.
+    if filas and filas[0]["faltan"]:
+        return almacen.consultar(_HIBRIDO, parametros)
+    return filas
 
 
 def _codigo_vigente(almacen: AlmacenMemoria, proveedor_id: str) -> str:
@@ -413,24 +425,12 @@ terminos AS MATERIALIZED (
 PESO_AFIN = 0.7
 
 
-def lexico(tabla: str, clave: str, condicion: str) -> str:
-    """CTEs that end in ``lexico (key, cobertura, puesto)``: the 50 best rows of ``tabla``, best first.
-
-    ``tabla`` has a column ``lexemas``; ``clave`` is its key among the rows that fulfil ``condicion``.
-    ``cobertura`` is the share of the question a row has, each term weighing by its rarity among those rows.
-    Takes the parameter ``palabras``. On the way, ``coberturas (key, cobertura)`` has all rows with a term and
-    ``pesos (hueco, veces, peso)`` every term.
-    """
-    return f"""{TERMINOS},
-aciertos AS MATERIALIZED (
-    SELECT {clave} AS key, hueco, CASE WHEN lexemas @@ propio THEN 1 ELSE {PESO_AFIN} END AS grado
-    FROM {tabla} JOIN terminos ON lexemas @@ termino
-    WHERE {condicion}
-),
+def _coberturas(total: str) -> str:
+    """CTEs ``pesos`` and ``coberturas``, from ``terminos``, ``aciertos`` and how many rows there are."""
+    return f"""
 pesos AS MATERIALIZED (
     SELECT hueco, count(key) AS veces,
-           ln(1 + ((SELECT count(*) FROM {tabla} WHERE {condicion}) - count(key) + 0.5) / (count(key) + 0.5)
-           )::float8 AS peso
+           ln(1 + ({total} - count(key) + 0.5) / (count(key) + 0.5))::float8 AS peso
     FROM terminos LEFT JOIN aciertos USING (hueco)
     GROUP BY hueco
 ),
@@ -438,7 +438,24 @@ coberturas AS (
     SELECT key, sum(peso * grado) / (SELECT sum(peso) FROM pesos) AS cobertura
     FROM aciertos JOIN pesos USING (hueco)
     GROUP BY key
+)"""
+
+
+def lexico(tabla: str, clave: str, condicion: str) -> str:
+    """CTEs that end in ``lexico (key, cobertura, puesto)``: the 50 best rows of ``tabla``, best first.
+
+    ``tabla`` has a column ``lexemas``; ``clave`` is its key among the rows that fulfil ``condicion``.
+    ``cobertura`` is the share of the question a row has, each term weighing by its rarity among those rows.
+    Takes the parameter ``palabras``. On the way, ``coberturas (key, cobertura)`` has all rows with a term and
+    ``pesos (hueco, veces, peso)`` every term. Each row is compared with each term.
+    """
+    return f"""{TERMINOS},
+aciertos AS MATERIALIZED (
+    SELECT {clave} AS key, hueco, CASE WHEN lexemas @@ propio THEN 1 ELSE {PESO_AFIN} END AS grado
+    FROM {tabla} JOIN terminos ON lexemas @@ termino
+    WHERE {condicion}
 ),
+{_coberturas(f"(SELECT count(*) FROM {tabla} WHERE {condicion})")},
 lexico AS (
     SELECT key, cobertura, row_number() OVER (ORDER BY cobertura DESC, key DESC) AS puesto
     FROM coberturas
@@ -447,7 +464,22 @@ lexico AS (
 )"""
 
 
-_PROPIOS = "prefix = %(prefijo)s AND expires_at > now()"
+# The same for the notices of a supplier, looking the words up in an index (memoria/sql/busqueda.sql).
+_LEXICO = f"""{TERMINOS},
+censo AS MATERIALIZED (
+    SELECT count(*) FILTER (WHERE expires_at > now()) AS vigentes,
+           array_agg(key) FILTER (WHERE expires_at <= now()) AS caducados
+    FROM store WHERE prefix = %(prefijo)s
+),
+aciertos AS MATERIALIZED (
+    SELECT a.key, a.hueco, CASE WHEN a.es_propio THEN 1 ELSE {PESO_AFIN} END AS grado
+    FROM (
+        SELECT array_agg(hueco) AS huecos, array_agg(termino) AS terminos, array_agg(propio) AS propios
+        FROM terminos
+    ) AS t, LATERAL avisos_con(%(prefijo)s, huecos, terminos, propios) AS a
+),
+{_coberturas("(SELECT vigentes FROM censo)")}"""
+
 # A parameter that is NULL filters nothing.
 _FILTROS = """key IN (
     SELECT key FROM store
@@ -469,8 +501,12 @@ _LEVES = f"""{PESO_LEVE} * (
               1 - (extract(year FROM now()) * 12 + extract(month FROM now()) - ({_MESES})) / 12.0))
           ELSE 0 END
     )"""
-# Only those that the weights could still bring among the first are weighed.
-_ORDENADOS = f"""
+
+
+def _ordenados(columnas: str = "") -> str:
+    """The best of ``puntuados (key, similitud, puntos)``: only those that the weights could still bring among
+    the first are weighed."""
+    return f"""
 bastante AS (
     SELECT coalesce(
         (SELECT puntos FROM puntuados ORDER BY puntos DESC OFFSET %(limite)s - 1 LIMIT 1), '-Infinity'
@@ -483,7 +519,7 @@ SELECT s.key, s.value, s.created_at, s.updated_at, p.similitud,
            SELECT array_agg(posicion ORDER BY posicion)
            FROM unnest(s.lexemas) AS l (lexeme, positions, weights), unnest(positions) AS posicion
            WHERE EXISTS (SELECT FROM terminos WHERE array_to_tsvector(ARRAY[lexeme]) @@ termino)
-       ) AS posiciones
+       ) AS posiciones{columnas}
 FROM puntuados p, LATERAL (
     -- One by one (OFFSET 0): they are few, which the planner cannot know.
     SELECT * FROM store WHERE prefix = %(prefijo)s AND key = p.key OFFSET 0
@@ -493,8 +529,6 @@ ORDER BY p.puntos + {_LEVES} DESC, s.key DESC
 LIMIT %(limite)s
 """
 
-_LEXICO = lexico("store", "key", _PROPIOS)
-
 
 def _texto_completo(filtros: str) -> str:
     return f"""
@@ -502,29 +536,68 @@ WITH {_LEXICO},
 puntuados AS MATERIALIZED (
     SELECT key, NULL::float8 AS similitud, cobertura AS puntos FROM coberturas WHERE {filtros}
 ),
-{_ORDENADOS}
+{_ordenados()}
 """
 
 
-# A notice that has no vector yet can still be found by its words. Grouped and not joined: a plan made for a
-# supplier of fifty notices would join five thousand by comparing each with each.
+# The model gives no vector of length zero but for a text that says nothing: it is like no other.
+_SIMILITUD = "coalesce(nullif(1 - distancia, 'NaN'), 0)"
+_VECTORES = f"""
+        SELECT key, embedding <=> %(vector)s::vector AS distancia FROM store_vectors
+        WHERE prefix = %(prefijo)s AND field_name = '{CAMPO_INCRUSTADO}'
+          AND key NOT IN (SELECT unnest(caducados) FROM censo)"""
+
+
+# A notice that has no vector yet can still be found by its words.
 def _hibrido(filtros: str) -> str:
     return f"""
 WITH {_LEXICO},
 puntuados AS MATERIALIZED (
-    SELECT key, coalesce(max(similitud), 0) AS similitud,
-           coalesce(max(similitud), 0) + coalesce(max(cobertura), 0) AS puntos
-    FROM (
-        SELECT s.key, 1 - (v.embedding <=> %(vector)s::vector) AS similitud, NULL::float8 AS cobertura
-        FROM store s JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key
-        WHERE s.prefix = %(prefijo)s AND s.expires_at > now()
-        UNION ALL
-        SELECT key, NULL, cobertura FROM coberturas
-    ) AS dos
+    SELECT key, {_SIMILITUD} AS similitud, {_SIMILITUD} + coalesce(cobertura, 0) AS puntos
+    FROM ({_VECTORES}
+    ) AS v FULL JOIN coberturas USING (key)
     WHERE {filtros}
-    GROUP BY key
 ),
-{_ORDENADOS}
+{_ordenados()}
+"""
+
+
+# The same without taking down five thousand similarities. `vistos` are the nearest, with their words. Whoever
+# is not among them is no nearer than `resto`: to be one of the first it needs words for what is missing
+# (`por_palabras`), and these are looked at too. `faltan`: one without a word could still be among the first.
+_HIBRIDO_RAPIDO = f"""
+WITH {_LEXICO},
+cercanos AS MATERIALIZED (
+    SELECT key, {_SIMILITUD} AS similitud
+    FROM ({_VECTORES}
+        ORDER BY distancia LIMIT %(cercanos)s
+    ) AS v
+),
+resto AS MATERIALIZED (
+    SELECT count(*) = %(cercanos)s AS hay,
+           CASE WHEN count(*) = %(cercanos)s THEN greatest(0, min(similitud)) ELSE 0 END AS similitud
+    FROM cercanos
+),
+vistos AS MATERIALIZED (
+    SELECT key, similitud, similitud + coalesce(cobertura, 0) AS puntos
+    FROM cercanos LEFT JOIN coberturas USING (key)
+),
+por_palabras AS MATERIALIZED (
+    SELECT key, cobertura FROM coberturas
+    WHERE cobertura + (SELECT similitud FROM resto) >= coalesce(
+            (SELECT puntos FROM vistos ORDER BY puntos DESC OFFSET %(limite)s - 1 LIMIT 1), '-Infinity'
+        ) - {3 * PESO_LEVE}
+      AND key NOT IN (SELECT key FROM cercanos)
+),
+puntuados AS MATERIALIZED (
+    SELECT key, similitud, puntos FROM vistos
+    UNION ALL
+    SELECT p.key, {_SIMILITUD}, {_SIMILITUD} + p.cobertura
+    FROM por_palabras p LEFT JOIN LATERAL ({_VECTORES} AND key = p.key
+        OFFSET 0
+    ) AS v ON true
+),
+{_ordenados(", (SELECT hay AND similitud >= (SELECT puntos FROM bastante) FROM resto) AS faltan")}
 """
 
 

@@ -65,6 +65,7 @@ def preparar(modelo: ModeloEmbeddings) -> dict[str, Any]:
         if extension:
             _indices(conexion, "indices_vectores.sql")
         _guion(conexion, "busqueda.sql")
+        _indices(conexion, "indices_busqueda.sql")
         _guion(conexion, "hilos.sql")
         preparar_documentos(conexion, modelo.dims if extension else None)
         conceder(conexion)

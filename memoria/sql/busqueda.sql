@@ -31,8 +31,7 @@ BEGIN
         ) STORED;
         COMMENT ON COLUMN langgraph.store.lexemas IS 'avisos 2';
     END IF;
-    -- No index: the notices of one supplier are read by their prefix, and an index of all the words of the house
-    -- takes longer to ask for common ones, the more notices there are, and to keep at each write.
+    -- An earlier version had an index of all the words of the house, dearer to ask the more notices there are.
     IF to_regclass('langgraph.store_lexemas_idx') IS NOT NULL THEN
         DROP INDEX langgraph.store_lexemas_idx;
     END IF;
@@ -45,6 +44,55 @@ BEGIN
         ALTER TABLE langgraph.store_vectors ALTER COLUMN embedding SET STORAGE MAIN;
     END IF;
 END $$;
+
+-- What the index of words has of a notice (indices_busqueda.sql): each of its lexemes after a mark of its supplier, so
+-- that a word of one supplier is looked for among the words of that supplier only, whatever the others write. No lexeme
+-- has anything but letters and digits. One too long for a tsvector with its mark is cut; no question is as long.
+CREATE OR REPLACE FUNCTION langgraph.avisos_voces(prefijo text, lexemas tsvector) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(strip(lexemas)::text) < 2000
+    THEN replace(' ' || strip(lexemas)::text, ' ''', ' ''' || "left"(md5(prefijo), 8))
+    ELSE regexp_replace(strip(lexemas)::text, '''([a-z0-9]{1,255}[a-z0-9]{0,250})[a-z0-9]*''',
+        '''' || "left"(md5(prefijo), 8) || '\1''', 'g')
+END::tsvector;
+
+-- Which notices of a supplier have which terms of a question, and whether themselves or only words of their groups. Under
+-- a row policy PostgreSQL uses no index for `@@`, which might tell of rows that the policy hides: this looks with the
+-- rights of the owner and says itself what the policy says (memoria/permisos.py). Nothing but keys comes out.
+-- A phrase (a code) is looked for as words, since the index has no positions, and then in the notice itself.
+CREATE OR REPLACE FUNCTION langgraph.avisos_con(
+    prefijo text, huecos bigint[], terminos tsquery[], propios tsquery[]
+) RETURNS TABLE (key text, hueco bigint, es_propio boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
+AS $$
+#variable_conflict use_column
+DECLARE
+    tambien_limitados constant boolean := pg_has_role(session_user, 'memoria_web', 'USAGE');
+    marcados constant tsquery[] := (
+        SELECT array_agg(replace(' ' || regexp_replace(t::text, '<[-0-9]+>', '&', 'g'),
+                                 ' ''', ' ''' || left(md5(prefijo), 8))::tsquery ORDER BY n)
+        FROM unnest(terminos) WITH ORDINALITY AS t (t, n)
+    );
+    frases constant boolean[] := (
+        SELECT array_agg(strpos(t::text, '<') > 0 ORDER BY n) FROM unnest(terminos) WITH ORDINALITY AS t (t, n)
+    );
+BEGIN
+    RETURN QUERY
+    SELECT a.key, t.hueco, a.es_propio
+    FROM unnest(huecos, propios, marcados, frases) AS t (hueco, propio, marcado, es_frase), LATERAL (
+        SELECT s.key, s.lexemas @@ t.propio AS es_propio
+        FROM langgraph.store s
+        WHERE langgraph.avisos_voces(s.prefix, s.lexemas) @@ t.marcado
+          AND s.prefix ~>=~ 'proveedores.' AND s.prefix ~<~ 'proveedores/'
+          -- Not as the planner would look for them: it takes every supplier for one of few notices.
+          AND s.prefix || '' = prefijo
+          AND s.expires_at > now() AND (tambien_limitados OR NOT s.limitado)
+        OFFSET 0
+    ) AS a
+    WHERE a.es_propio OR NOT t.es_frase;
+END $$;
+REVOKE ALL ON FUNCTION langgraph.avisos_con(text, bigint[], tsquery[], tsquery[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION langgraph.avisos_con(text, bigint[], tsquery[], tsquery[]) TO memoria_web, memoria_agentes;
 
 -- Where the notices of a supplier are now, when its code and another's were made one (compras): an agent whose business
 -- application still says the old code asks there. plpgsql, so that the table can change under it.
