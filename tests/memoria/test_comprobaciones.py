@@ -15,9 +15,8 @@ from django.db import connections
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from memoria import danados
 from memoria.almacen import embeddings_configurados
-from memoria.comprobaciones import comprobar
+from memoria.comprobaciones import comprobar, danados
 from memoria.models import Ejecucion
 from memoria.politica import documento_preferencia
 from tests.memoria.procesos import gestionar
@@ -65,6 +64,11 @@ AVERIAS = [
         "politicas-de-fila",
         "CREATE POLICY de_mas ON langgraph.store TO memoria_web USING (true)",
         "DROP POLICY de_mas ON langgraph.store",
+    ),
+    (
+        "documentos-cerrados",
+        "ALTER TABLE public.documentos_version NO FORCE ROW LEVEL SECURITY",
+        "ALTER TABLE public.documentos_version FORCE ROW LEVEL SECURITY",
     ),
     (
         "migraciones",
