@@ -243,7 +243,8 @@ def test_agents_write_no_notice(
     assert escrito() == antes
 
 
-DE_LOS_AGENTES = {"hilos"}
+#: Of documents what is searched and quoted, by row policies of its own: tests/documentos/test_espacios.py.
+DE_LOS_AGENTES = {"hilos", "documentos_pagina", "documentos_seccion", "documentos_vector"}
 
 
 def _tablas(propietario: psycopg.Connection) -> set[str]:
