@@ -97,11 +97,8 @@ def nueva(request: HttpRequest) -> HttpResponse:
                 hecho = _("Esa persona ya tenía una solicitud abierta y esta queda vinculada. Vence el %s.")
                 hecho %= _fecha(activa)
             messages.success(request, hecho)
-            if activa.sujeto_id and not servicios.conocido(activa.espacio, activa.sujeto_id):
-                messages.warning(
-                    request,
-                    _("En la memoria no hay datos con ese identificador: compruebe que está bien escrito."),
-                )
+            if aviso := _sobre_el_identificador(activa):
+                messages.warning(request, aviso)
             return redirect(activa)
     return render(
         request,
@@ -216,3 +213,14 @@ def _usuario(request: HttpRequest) -> User:
 
 def _fecha(solicitud: Solicitud) -> str:
     return date_format(solicitud.vence)
+
+
+def _sobre_el_identificador(solicitud: Solicitud) -> str | None:
+    """What the person should know of an id that the memory does not hold."""
+    espacio, sujeto_id = solicitud.espacio, solicitud.sujeto_id
+    if not sujeto_id or servicios.conocido(espacio, sujeto_id):
+        return None
+    vigente = servicios.codigo_vigente(espacio, sujeto_id)
+    if vigente != sujeto_id:
+        return _("Ese código se unió a otro: lo que había está en %s. Pídalo también de él.") % vigente
+    return _("En la memoria no hay datos con ese identificador: compruebe que está bien escrito.")

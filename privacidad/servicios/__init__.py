@@ -16,6 +16,7 @@ from privacidad.servicios.rectificacion import borrar_dato, rectificar
 from privacidad.servicios.solicitud import (
     ampliar,
     aprobar,
+    codigo_vigente,
     conocido,
     denegar,
     ejecutar,
@@ -31,6 +32,7 @@ __all__ = [
     "ampliar",
     "aprobar",
     "borrar_dato",
+    "codigo_vigente",
     "conocido",
     "decidir_copia",
     "decidir_mencion",

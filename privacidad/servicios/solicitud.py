@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -299,6 +299,16 @@ def conocido(espacio: str, sujeto_id: str) -> bool:
         Documento.objects.del_sujeto(espacio, sujeto_id).exists()
         or Hilo.objects.del_sujeto(espacio, sujeto_id).exists()
     )
+
+
+def codigo_vigente(espacio: str, sujeto_id: str) -> str:
+    """The id under which purchasing keeps a supplier now, when two of its codes were made one."""
+    if espacio != "proveedores":
+        return sujeto_id
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT langgraph.proveedor_vigente(%s)", [sujeto_id])
+        vigente: str = cursor.fetchone()[0]
+    return vigente
 
 
 def prefijo_de(espacio: str, sujeto_id: str) -> str:

@@ -142,6 +142,17 @@ def test_se_avisa_de_un_identificador_que_no_es_de_nadie(
         assert ("no hay datos con ese identificador" in pagina) is avisa
 
 
+def test_de_un_codigo_que_se_unio_a_otro_se_dice_cual(navegar: Callable[..., Any], propietario: Any) -> None:
+    propietario.execute("INSERT INTO compras_proveedor (codigo, nombre, activo) VALUES ('P2', 'P2', true)")
+    propietario.execute(
+        "INSERT INTO compras_proveedor (codigo, nombre, activo, fusionado_en_id)"
+        " SELECT 'P1', 'P1', false, id FROM compras_proveedor"
+    )
+    datos = {"espacio": "proveedores", "sujeto_id": "P1", "canal": "web", "recibida": f"{plazos.hoy()}"}
+    pagina = texto(navegar("dpo").post(NUEVA, datos, follow=True))
+    assert "se unió a otro: lo que había está en P2" in pagina
+
+
 def test_ampliar_el_plazo_no_es_cerrar(navegar: Callable[..., Any], hasta: Callable[..., Any]) -> None:
     pagina = texto(navegar("dpo", nombre="otra").get(hasta(Estado.IDENTIFICADA).get_absolute_url()))
     plazo, cerrar = pagina.index("<h2>El plazo</h2>"), pagina.index("<h2>Cerrar sin borrar</h2>")
