@@ -1,7 +1,7 @@
 """Where mentions are looked for besides the store: texts of the house that are of no subject.
 
-Each source is a module with these functions. Whatever asks about mentions (the review, the page where they
-are decided, the run, the sealed copy, the watch, the replay, the access file) asks every one of them here.
+Each source has these functions (a module may be one). Whatever asks about mentions (the review, the page
+where they are decided, the run, the sealed copy, the watch, the replay, the access file) asks all of them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from privacidad import documentos, retirados
+from privacidad import documentos
+from privacidad.anotaciones import ANOTACIONES
 from privacidad.identificadores import Buscados
 from privacidad.models import Solicitud
+from privacidad.retirados import RETIRADOS
 
 Direccion = tuple[str, str]
 
@@ -49,7 +51,7 @@ class Fuente(Protocol):
         """What goes with that row, as lines of a sealed copy."""
 
 
-FUENTES: tuple[Fuente, ...] = (documentos, retirados)
+FUENTES: tuple[Fuente, ...] = (documentos, RETIRADOS, ANOTACIONES)
 
 
 def textos(direcciones: Collection[Direccion]) -> dict[Direccion, tuple[str, list[str]]]:

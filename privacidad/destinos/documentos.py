@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import npgettext_lazy
 
-from privacidad import documentos, retirados
+from privacidad import documentos
+from privacidad.anotaciones import ANOTACIONES
 from privacidad.destinos.base import Destino, Recuento, Sujeto
 from privacidad.fuentes import Fuente
 from privacidad.models import Solicitud
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen, resumen_de_lista
+from privacidad.retirados import RETIRADOS
 
 
 class _DeFuente(Destino):
@@ -77,10 +79,22 @@ class Retirados(_DeFuente):
     """Withdrawn notices of suppliers (:mod:`privacidad.retirados`). Those of the person, when they are the
     supplier, are of :class:`privacidad.destinos.compras.Compras`."""
 
-    nombre = retirados.NOMBRE
+    nombre = RETIRADOS.NOMBRE
     etiqueta = _("Avisos retirados que la mencionan")
     etiquetas = {"avisos": npgettext_lazy("recuento", "aviso retirado", "avisos retirados")}
-    fuente: ClassVar[Fuente] = retirados
+    fuente: ClassVar[Fuente] = RETIRADOS
     que_no_crece = "avisos"
     tablas = frozenset({"public.compras_retirada"})
-    consultas = (retirados.CONTAR, retirados.BORRAR)
+    consultas = (RETIRADOS.CONTAR, RETIRADOS.BORRAR)
+
+
+class Anotaciones(_DeFuente):
+    """Entries of purchasing's log (:mod:`privacidad.anotaciones`)."""
+
+    nombre = ANOTACIONES.NOMBRE
+    etiqueta = _("Anotaciones de compras que la mencionan")
+    etiquetas = {"anotaciones": npgettext_lazy("recuento", "anotación", "anotaciones")}
+    fuente: ClassVar[Fuente] = ANOTACIONES
+    que_no_crece = "anotaciones"
+    tablas = frozenset({"public.django_admin_log"})
+    consultas = (ANOTACIONES.CONTAR, ANOTACIONES.BORRAR)

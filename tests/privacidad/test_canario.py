@@ -8,7 +8,9 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from html import unescape
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 from urllib.parse import quote
 
@@ -18,15 +20,18 @@ from django.conf import settings
 from django.core import mail
 from django.core.cache import caches
 from django.core.cache.backends.locmem import LocMemCache
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 from langchain_core.messages import AIMessage
 
-from compras.models import Proveedor
+from compras.models import Proveedor, Retirada
 from memoria import servidor
 from memoria.agentes import ContextoCliente, ModeloGuionizado, configuracion, crear_agente_cliente
+from memoria.documentos.acceso import en_espacio
+from memoria.documentos.models import Pagina
 from memoria.hilos import HiloSuprimido
 from memoria.models import Documento
 from memoria.politica import ESPACIOS
@@ -113,20 +118,38 @@ def test_a_person_erased_is_nowhere(
     _rectificar(dpo)
     _limitar(dpo)
     _pedir_acceso(dpo)
-    _escribir_un_aviso_que_la_menciona(compras)
-    _importar_un_csv_que_la_menciona(tmp_path)
-    _dar_de_alta_un_proveedor_que_se_llama_como_ella(admin)
+    Proveedor.objects.create(codigo="P1", nombre="Alfares del Turia")
+    esperadas = {
+        *_escribir_avisos_que_la_mencionan(compras),
+        *_importar_csv_que_la_mencionan(compras, tmp_path),
+        *_escribir_documentos_que_la_mencionan(admin),
+        *_sincronizar_un_documento_que_la_menciona(tmp_path),
+    }
+    _dar_de_alta_un_proveedor_que_se_llama_como_ella(compras)
+    _buscarla_por_escrito(admin)
     for n, cliente in enumerate((dpo, compras, admin)):
         _buscarla_en_todas_partes(cliente, n)
     _entrar_con_su_correo_y_con_su_identificador()
-    assert set(encontrados(volcado_completo())) >= {CLIENTE, "12345678Z", "612478935", "ariadna.canario"}
+    volcado = volcado_completo()
+    assert set(encontrados(volcado)) == set(RASTROS)
+    assert _tablas(volcado) >= {
+        "langgraph.store",
+        "langgraph.checkpoint_blobs",
+        "public.compras_proveedor",
+        "public.compras_retirada",
+        "public.django_admin_log",
+        "public.documentos_pagina",
+        "public.documentos_seccion",
+        "public.documentos_version",
+    }
 
     solicitud = _recibirla_en_la_pagina(dpo)
     servicios.identificar(solicitud=solicitud, como="Documento enseñado en tienda", por=dpo.usuario)
     servicios.revisar(solicitud=solicitud, por=dpo.usuario)
-    menciones = list(solicitud.menciones.all())
-    assert len({(m.prefijo, m.clave) for m in menciones}) == 2, "the form's notice and the CSV's"
-    for mencion in menciones:
+    halladas = set(solicitud.menciones.values_list("prefijo", "clave"))
+    # Why her identifiers were kept is in the log, in words that name her.
+    assert {d for d in halladas if d[0] != "anotaciones.compras"} == esperadas
+    for mencion in solicitud.menciones.all():
         servicios.decidir_mencion(
             mencion=mencion, decision=Mencion.Decision.BORRAR, motivo="La nombra", por=dpo.usuario
         )
@@ -140,10 +163,8 @@ def test_a_person_erased_is_nowhere(
     assert solicitud.estado == "completada"
     # A supplier's name is in purchasing's own list (see privacidad/destinos/tablas.py): who keeps it corrects
     # it, and no trace of what it was is left behind.
-    assert {linea.split()[2] for linea in volcado_completo().splitlines() if encontrados(linea)} <= {
-        "public.compras_proveedor"
-    }
-    _corregir_el_nombre_del_proveedor(admin)
+    assert _tablas(volcado_completo()) == {"public.compras_proveedor"}
+    _corregir_el_nombre_del_proveedor(compras)
     assert _tablas_con_rastro(volcado_completo()) == []
     assert encontrados(dicho_fuera()) == []
 
@@ -180,7 +201,8 @@ def test_it_is_only_in_the_sealed_copy_and_there_it_cannot_be_read(
 def _hablar_con_el_agente(almacen: Any, hilos: Any) -> None:
     dicho = f"Soy {IDENTIFICADORES['nombre']}, mi NIF es 12345678Z y mi correo {IDENTIFICADORES['email']}"
     llamada = {"name": "recordar_preferencia", "args": {"tipo": "contacto", "valor": "612478935"}, "id": "1"}
-    modelo = ModeloGuionizado([AIMessage("", tool_calls=[llamada]), AIMessage(f"Anotado, {dicho}")])
+    pregunta = {"name": "consultar_documentos", "args": {"consulta": f"acuerdo de {dicho}"}, "id": "2"}
+    modelo = ModeloGuionizado([AIMessage("", tool_calls=[llamada, pregunta]), AIMessage(f"Anotado, {dicho}")])
     contexto = ContextoCliente(cliente_id=CLIENTE, tienda="T1")
     agente: Any = crear_agente_cliente(modelo, almacen=almacen, checkpointer=hilos)
     config = configuracion(contexto, f"hilo-de-{CLIENTE}")
@@ -235,36 +257,180 @@ def _recibirla_en_la_pagina(dpo: Any) -> Solicitud:
     return Solicitud.objects.get()
 
 
-def _importar_un_csv_que_la_menciona(carpeta: Path) -> None:
-    """A good line and two bad ones, which are told on the screen of who imports."""
+Direcciones = set[tuple[str, str]]
+
+
+def _importar_csv_que_la_mencionan(compras: Any, carpeta: Path) -> Direcciones:
+    """By the command and in the page, where it is looked at first; a good line and two bad ones each."""
+
+    def lineas(clave: str) -> bytes:
+        return "\n".join(
+            [
+                "proveedor_id,aviso_id,fecha,texto",
+                f"P1,{clave},{plazos.hoy()},Devolver el pago a ariadna.canario@ejemplo.es (NIF 12345678Z)",
+                f"P1,{clave}-2,ayer,Llamar a {IDENTIFICADORES['nombre']} al 612478935",
+                "P1,,ayer,612478935",
+                "",
+            ]
+        ).encode()
+
     fichero = carpeta / "avisos.csv"
-    lineas = [
-        "proveedor_id,aviso_id,fecha,texto",
-        f"P1,a-1,{plazos.hoy()},Devolver el pago a ariadna.canario@ejemplo.es (NIF 12345678Z)",
-        f"P1,a-2,ayer,Llamar a {IDENTIFICADORES['nombre']} al 612478935",
-        f"P1,,{plazos.hoy()},",
-    ]
-    fichero.write_text("\n".join(lineas) + "\n", encoding="utf-8")
+    fichero.write_bytes(lineas("por-orden"))
     with suppress(CommandError):  # some lines are bad
         call_command("importar_avisos", str(fichero), "--json", stdout=io.StringIO(), stderr=io.StringIO())
     fichero.unlink()  # it was never ours
-    assert Documento.objects.filter(value__texto__icontains="ariadna.canario").exists()
+
+    pagina = reverse("compras:importar")
+    subido = SimpleUploadedFile("612478935.csv", lineas("612478935"))
+    mirado = _texto(compras.post(pagina, {"fichero": subido}))
+    assert "ariadna.canario@ejemplo.es" in mirado
+    guardado = compras.post(pagina, {"contenido": _campo(mirado, "contenido")})
+    assert guardado.status_code == 200
+    # Its key names her too, and whatever is done to it is in the log of its supplier.
+    _retirar(compras, "612478935", "Lo pidió Ariadna Quirós Belmonte")
+    return {("proveedores.P1", "por-orden"), _retirado()}
 
 
-def _dar_de_alta_un_proveedor_que_se_llama_como_ella(admin: Any) -> None:
-    datos = {"codigo": "AUT1", "nombre": "Sin nombre", "activo": "on"}
-    assert admin.post(reverse("admin:compras_proveedor_add"), datos).status_code == 302
-    _renombrar(admin, IDENTIFICADORES["nombre"])
+def _escribir_avisos_que_la_mencionan(compras: Any) -> Direcciones:
+    """One stays, one is corrected, one is withdrawn, and one is withdrawn and put back."""
+    uno, corregido, retirado, repuesto = (_escribir_un_aviso(compras) for _n in range(4))
+    ficha = reverse("compras:aviso_corregir", args=["P1", corregido])
+    version = _campo(_texto(compras.get(ficha)), "version")
+    _enviar(
+        compras,
+        ficha,
+        {**_un_aviso("Ariadna Quirós Belmonte, NIF 12345678Z, ya no espera"), "version": version},
+    )
+    _retirar(compras, repuesto)
+    assert compras.post(reverse("compras:reponer", args=[_retirado()[1]])).status_code == 302
+    _retirar(compras, retirado)
+    direcciones = {("proveedores.P1", clave) for clave in (uno, corregido, repuesto)}
+    assert not Documento.objects.filter(key=retirado).exists()
+    return {*direcciones, _retirado()}
 
 
-def _corregir_el_nombre_del_proveedor(admin: Any) -> None:
-    _renombrar(admin, "Alfarería AUT1")
+def _un_aviso(texto: str) -> dict[str, str]:
+    return {"texto": texto, "fecha": plazos.hoy().isoformat(), "importancia": "normal"}
 
 
-def _renombrar(admin: Any, nombre: str) -> None:
-    pagina = reverse("admin:compras_proveedor_change", args=[Proveedor.objects.get(codigo="AUT1").pk])
-    assert admin.post(pagina, {"codigo": "AUT1", "nombre": nombre, "activo": "on"}).status_code == 302
+def _escribir_un_aviso(compras: Any) -> str:
+    pagina = reverse("compras:aviso_nuevo")
+    clave = _campo(_texto(compras.get(pagina)), "clave")
+    texto = "Preguntar por la clienta del 612 47 89 35 (Ariadna Quirós Belmonte) antes de servir"
+    datos = {**_un_aviso(texto), "asunto": "ariadna.canario@ejemplo.es", "proveedor": "P1", "clave": clave}
+    _enviar(compras, pagina, datos)
+    return clave
+
+
+def _retirar(compras: Any, clave: str, explicacion: str = "") -> None:
+    """First with an identifier in the reason, which is refused."""
+    pagina = reverse("compras:aviso_retirar", args=["P1", clave])
+    datos = {"motivo": "otro", "explicacion": "Lo pide el 612 478 935"}
+    assert compras.post(pagina, datos).status_code == 422
+    assert compras.post(pagina, {**datos, "explicacion": explicacion or "Ya está"}).status_code == 302
+
+
+def _retirado() -> tuple[str, str]:
+    return "retirados.proveedores", str(Retirada.objects.latest("pk").pk)
+
+
+def _escribir_documentos_que_la_mencionan(admin: Any) -> Direcciones:
+    """One names her, one named her and one that named her is in the bin."""
+    nombra = f"Tiene acuerdo {IDENTIFICADORES['nombre']}, 12345678Z, 612 478 935."
+    paginas = []
+    for ruta in ("nombra.md", "nombraba.md", "borrado.md"):
+        datos = {"ruta": ruta, "titulo": "Acuerdos", "texto": nombra, "importancia": "normal"}
+        admin.post(reverse("documentos:vista_previa", args=["cliente"]), datos)
+        guardado = _enviar(admin, reverse("documentos:nuevo", args=["cliente"]), datos)
+        paginas.append(int(guardado.url.rstrip("/").rpartition("/")[2]))
+    nombra_hoy, nombraba, borrada = paginas
+    ficha = reverse("documentos:editar", args=["cliente", nombraba])
+    datos = {"titulo": "Acuerdos", "texto": "Nadie.", "importancia": "normal", "motivo": "Se quita"}
+    _enviar(admin, ficha, {**datos, "version": "1"})
+    ficha = reverse("documentos:borrar", args=["cliente", borrada])
+    datos = {"motivo": "Lo pide el 612478935", "version": "1"}
+    assert admin.post(ficha, datos).status_code == 422
+    assert admin.post(ficha, {**datos, "motivo": "Lo pidió Ariadna Quirós Belmonte"}).status_code == 302
+    claves = (
+        f"{nombra_hoy}",
+        f"{nombra_hoy}.1",
+        f"{nombraba}.1",
+        *(f"{borrada}{v}" for v in ("", ".1", ".2")),
+    )
+    return {("documentos.cliente", clave) for clave in claves}
+
+
+def _sincronizar_un_documento_que_la_menciona(carpeta: Path) -> Direcciones:
+    raiz = carpeta / "documentos"
+    raiz.mkdir()
+    (raiz / "ariadna.md").write_text(f"# {IDENTIFICADORES['nombre']}\n\nEs {IDENTIFICADORES['email']}.\n")
+    (raiz / "612478935.md").write_bytes(b"\xff 612478935")  # refused, and said on the screen of who runs it
+    for opciones in ([], ["--export"]):
+        with suppress(CommandError):
+            call_command(
+                "sincronizar_documentos",
+                str(raiz),
+                "--espacio=compras",
+                *opciones,
+                stdout=io.StringIO(),
+                stderr=io.StringIO(),
+            )
+    rmtree(raiz)  # the folder is whose it is: the DPO is told so (docs/documentos)
+    with en_espacio("compras"):
+        pagina = Pagina.objects.get()
+    return {("documentos.compras", f"{pagina.pk}"), ("documentos.compras", f"{pagina.pk}.1")}
+
+
+def _dar_de_alta_un_proveedor_que_se_llama_como_ella(compras: Any) -> None:
+    datos = {"codigo": "AUT1", "nombre": IDENTIFICADORES["nombre"], "activo": "on"}
+    assert compras.post(reverse("compras:proveedor_nuevo"), datos).status_code == 302
+    _renombrar(compras, f"{IDENTIFICADORES['nombre']} e hijas")
+
+
+def _corregir_el_nombre_del_proveedor(compras: Any) -> None:
+    _renombrar(compras, "Alfarería AUT1")
+
+
+def _renombrar(compras: Any, nombre: str) -> None:
+    pagina = reverse("compras:proveedor", args=["AUT1"])
+    assert compras.post(pagina, {"nombre": nombre, "activo": "on"}).status_code == 302
     assert Proveedor.objects.get(codigo="AUT1").nombre == nombre
+
+
+def _enviar(cliente: Any, pagina: str, datos: dict[str, Any]) -> Any:
+    """A form that points out identifiers, and what is almost the same: sent again until it is taken."""
+    respuesta = cliente.post(pagina, datos)
+    for _vez in range(2):
+        if respuesta.status_code == 302:
+            break
+        mostrado = _texto(respuesta)
+        datos = {
+            **datos,
+            "identificadores_vistos": _campo(mostrado, "identificadores_vistos"),
+            "motivo_identificadores": "Lo pide Ariadna Quirós Belmonte",
+            "iguales_vistos": re.findall(r'name="iguales_vistos" value="([^"]+)"', mostrado),
+        }
+        respuesta = cliente.post(pagina, datos)
+    assert respuesta.status_code == 302
+    return respuesta
+
+
+def _campo(pagina: str, nombre: str) -> str:
+    return unescape(pagina.partition(f'name="{nombre}" value="')[2].partition('"')[0])
+
+
+def _buscarla_por_escrito(cliente: Any) -> None:
+    """Searches and helps that are sent in the body."""
+    for rastro in (CLIENTE, *IDENTIFICADORES.values()):
+        for pagina, campos in (
+            (reverse("compras:proveedores"), {"buscado": rastro}),
+            (reverse("compras:sugerencias"), {"proveedor": rastro}),
+            (reverse("compras:proveedores_sugeridos"), {"proveedor": rastro}),
+            (reverse("compras:parecidos"), {"proveedor": "P1", "texto": f"Preguntar por {rastro}"}),
+            (reverse("compras:avisos"), {"proveedor": "P1", "consulta": rastro}),
+            (reverse("documentos:lista", args=["cliente"]), {"consulta": rastro}),
+        ):
+            assert cliente.post(pagina, campos).status_code in (200, 204, 405, 422), pagina
 
 
 def _buscarla_en_todas_partes(cliente: Any, turno: int) -> None:
@@ -324,26 +490,12 @@ def _lo_escrito_en(carpeta: Path) -> str:
     return "\n".join(escritos)
 
 
+def _tablas(volcado: str) -> set[str]:
+    """Where something of her was found: ``INSERT INTO table …``, a row a line."""
+    lineas = (linea for linea in volcado.splitlines() if linea.startswith("INSERT INTO "))
+    return {linea.split()[2] for linea in lineas if encontrados(linea)}
+
+
 def _tablas_con_rastro(volcado: str) -> list[str]:
     """``[("INSERT INTO table", what was found)]``: where, for whoever reads the failure."""
     return [f"{linea[:60]}: {hallado}" for linea in volcado.splitlines() if (hallado := encontrados(linea))]
-
-
-def _escribir_un_aviso_que_la_menciona(compras: Any) -> None:
-    Proveedor.objects.create(codigo="P1", nombre="Alfares del Turia")
-    pagina = compras.get(reverse("compras:aviso_nuevo")).content.decode()
-    clave = pagina.partition('name="clave" value="')[2].partition('"')[0]
-    datos = {
-        "proveedor": "P1",
-        "clave": clave,
-        "texto": "Preguntar por la clienta del 612 47 89 35 (Ariadna Quirós Belmonte) antes de servir",
-        "fecha": plazos.hoy().isoformat(),
-        "importancia": "normal",
-    }
-    senalado = compras.post(reverse("compras:aviso_nuevo"), datos).content.decode()
-    vistos = senalado.partition('name="identificadores_vistos" value="')[2].partition('"')[0]
-    respuesta = compras.post(
-        reverse("compras:aviso_nuevo"),
-        {**datos, "identificadores_vistos": vistos, "motivo_identificadores": "Lo pide la tienda"},
-    )
-    assert respuesta.status_code == 302, os.environ.get("PYTEST_CURRENT_TEST")
