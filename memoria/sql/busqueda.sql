@@ -45,20 +45,10 @@ BEGIN
     END IF;
 END $$;
 
--- What the index of words has of a notice (indices_busqueda.sql): each of its lexemes after a mark of its supplier, so
--- that a word of one supplier is looked for among the words of that supplier only, whatever the others write. No lexeme
--- has anything but letters and digits. One too long for a tsvector with its mark is cut; no question is as long.
-CREATE OR REPLACE FUNCTION langgraph.avisos_voces(prefijo text, lexemas tsvector) RETURNS tsvector
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN octet_length(strip(lexemas)::text) < 2000
-    THEN replace(' ' || strip(lexemas)::text, ' ''', ' ''' || "left"(md5(prefijo), 8))
-    ELSE regexp_replace(strip(lexemas)::text, '''([a-z0-9]{1,255}[a-z0-9]{0,250})[a-z0-9]*''',
-        '''' || "left"(md5(prefijo), 8) || '\1''', 'g')
-END::tsvector;
-
 -- Which notices of a supplier have which terms of a question, and whether themselves or only words of their groups. Under
 -- a row policy PostgreSQL uses no index for `@@`, which might tell of rows that the policy hides: this looks with the
 -- rights of the owner and says itself what the policy says (memoria/permisos.py). Nothing but keys comes out.
+-- It asks with the very expression of the index, or the index would not be used.
 -- A phrase (a code) is looked for as words, since the index has no positions, and then in the notice itself.
 CREATE OR REPLACE FUNCTION langgraph.avisos_con(
     prefijo text, huecos bigint[], terminos tsquery[], propios tsquery[]
@@ -82,7 +72,11 @@ BEGIN
     FROM unnest(huecos, propios, marcados, frases) AS t (hueco, propio, marcado, es_frase), LATERAL (
         SELECT s.key, s.lexemas @@ t.propio AS es_propio
         FROM langgraph.store s
-        WHERE langgraph.avisos_voces(s.prefix, s.lexemas) @@ t.marcado
+        WHERE (CASE WHEN octet_length(strip(lexemas)::text) < 2000
+            THEN replace(' ' || strip(lexemas)::text, ' ''', ' ''' || left(md5(prefix), 8))
+            ELSE regexp_replace(strip(lexemas)::text, '''([a-z0-9]{1,255}[a-z0-9]{0,250})[a-z0-9]*''',
+                                '''' || left(md5(prefix), 8) || '\1''', 'g')
+        END)::tsvector @@ t.marcado
           AND s.prefix ~>=~ 'proveedores.' AND s.prefix ~<~ 'proveedores/'
           -- Not as the planner would look for them: it takes every supplier for one of few notices.
           AND s.prefix || '' = prefijo

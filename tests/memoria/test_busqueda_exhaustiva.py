@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -173,10 +173,11 @@ def test_the_words_of_a_restricted_notice_are_not_counted_for_agents(
         _comparar(quien, parametros)
 
 
+@pytest.mark.parametrize("rol", ["memoria_web", "memoria_agentes"])
 def test_the_words_are_looked_up_in_their_index(
-    almacen_compras: AlmacenMemoria, propietario: psycopg.Connection
+    como: Callable[[str], psycopg.Connection], propietario: psycopg.Connection, rol: str
 ) -> None:
-    """With enough of them: of few, reading them all is cheaper."""
+    """With enough notices (of few, reading them all is cheaper), whoever read the table first."""
     propietario.execute(
         """
         INSERT INTO langgraph.store (prefix, key, value, expires_at, ttl_minutes)
@@ -186,17 +187,23 @@ def test_the_words_are_looked_up_in_their_index(
     )
     propietario.execute("ANALYZE langgraph.store")
     antes = _usos(propietario)
-    parametros = _parametros("P7", "taladros", [1.0] + [0.0] * 511)
-    filas = busqueda._filas(almacen_compras, parametros)
-    assert [f["veces"] for f in filas] == [[100]] * 3
-    with almacen_compras.conexion() as conexion:
-        conexion.execute("SELECT pg_stat_force_next_flush()")
+    conexion = como(rol)
+    conexion.execute("SET search_path = langgraph, public")
+    assert conexion.execute("SELECT count(*) FROM store WHERE prefix = 'proveedores.P7'").fetchone() == (100,)
+    halladas = conexion.execute(
+        "SELECT key FROM avisos_con('proveedores.P7', ARRAY[1], ARRAY['taladr'::tsquery],"
+        " ARRAY['x'::tsquery])"
+    ).fetchall()
+    assert len(halladas) == 100
+    conexion.execute("SELECT pg_stat_force_next_flush()")
+    conexion.execute("SELECT")
     assert _usos(propietario) > antes
 
 
 def _usos(propietario: psycopg.Connection) -> int:
     fila = propietario.execute(
-        "SELECT pg_stat_get_numscans('langgraph.store_avisos_voces_idx'::regclass), pg_stat_clear_snapshot()"
+        "SELECT pg_stat_get_numscans('langgraph.store_avisos_palabras_idx'::regclass),"
+        " pg_stat_clear_snapshot()"
     ).fetchone()
     assert fila
     return int(fila[0])
