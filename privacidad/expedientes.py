@@ -21,7 +21,7 @@ from django.utils import timezone, translation
 from memoria import politica
 from memoria.explorador.palabras import nombre_de_espacio, nombre_de_tipo
 from memoria.models import Documento, Hilo
-from privacidad import conversaciones, copias
+from privacidad import conversaciones, copias, de_la_casa
 from privacidad.destinos import DESTINOS, Sujeto, destino
 from privacidad.errores import DestinoNoDisponible
 from privacidad.escritos.papel import Papel
@@ -38,6 +38,8 @@ VERSION = 1
 SECCIONES = (
     "documentos",
     "conversaciones",
+    "avisos_retirados",
+    "menciones",
     "limitaciones",
     "solicitudes",
     "datos_bloqueados",
@@ -130,6 +132,8 @@ def _elementos(espacio: str, sujeto_id: str, abiertas: list[Copia]) -> Iterator[
     prefijo = politica.prefijo(espacio, sujeto_id)
     yield from (("documentos", e) for e in _documentos(en_el_prefijo("prefix", prefijo)))
     yield from (("conversaciones", e) for e in _conversaciones(espacio, sujeto_id))
+    yield from (("avisos_retirados", e) for e in de_la_casa.avisos_retirados(espacio, sujeto_id))
+    yield from (("menciones", e) for e in de_la_casa.mencionada(resumen(prefijo)))
     yield from (("limitaciones", e) for e in _limitaciones(en_el_prefijo("prefijo", prefijo)))
     yield from (("solicitudes", e) for e in _solicitudes(resumen(prefijo)))
     for copia in abiertas:
@@ -304,6 +308,22 @@ def _escribir_conversacion(papel: Papel, c: Elemento) -> None:
         papel.parrafo(f"Tiene {len(c['mensajes'])} mensajes: todos están en el documento JSON.")
 
 
+def _escribir_retirado(papel: Papel, r: Elemento) -> None:
+    _escribir_documento(papel, {**r, "limitado": False})
+    motivo = "; ".join(filter(None, (r["motivo"], r["explicacion"], r["incidencia"])))
+    papel.ficha([("Retirado", _fecha(r["retirado"])), ("Motivo", _corto(motivo))])
+
+
+def _escribir_mencion(papel: Papel, m: Elemento) -> None:
+    papel.ficha(
+        [
+            ("Dónde", m["donde"]),
+            ("Dice", _corto("\n".join(m["pasajes"]))),
+            ("De la solicitud", m["solicitud"]),
+        ]
+    )
+
+
 def _escribir_limitacion(papel: Papel, r: Elemento) -> None:
     papel.ficha(
         [
@@ -333,9 +353,13 @@ def _escribir_bloqueado(papel: Papel, b: Elemento) -> None:
         [
             ("De la supresión", b["solicitud"]),
             ("Se destruye el", b["se_destruye"]),
-            ("Dato", _corto(fila.get("value") or fila.get("thread_id") or b["tabla"])),
+            ("Dato", _corto(next((fila[c] for c in _QUE_DICE if fila.get(c)), b["tabla"]))),
         ]
     )
+
+
+#: The columns that say what a row is about, whatever its table.
+_QUE_DICE = ("value", "documento", "change_message", "nombre", "thread_id")
 
 
 def _escribir_recuento(papel: Papel, r: Elemento) -> None:
@@ -350,12 +374,17 @@ def _escribir_recuento(papel: Papel, r: Elemento) -> None:
 _NO_INCLUYE = (
     "Lo que textos de otras personas digan de ella: esos textos no son suyos, y sin más datos que su "
     "identificador no se sabe cuáles la nombran.",
+    "Lo que digan de ella los textos de la casa (avisos de proveedores y sus anotaciones, documentos) que no "
+    "se hayan encontrado en una solicitud suya abierta: solo entonces se la busca en ellos, con los datos "
+    "que dio. De los que se borraron porque la nombraban solo queda, si se decidió, la copia bloqueada.",
     "El contenido de lo que está fuera de esta aplicación, como las trazas: solo cuánto hay.",
     "Lo que otros sistemas del responsable tengan de ella, como pedidos o devoluciones.",
 )
 _TITULOS = {
     "documentos": "Lo que se recuerda",
     "conversaciones": "Conversaciones",
+    "avisos_retirados": "Avisos retirados, que aún se guardan",
+    "menciones": "Lo que dicen de ella los textos de la casa",
     "limitaciones": "Limitaciones del tratamiento",
     "solicitudes": "Solicitudes de supresión",
     "datos_bloqueados": "Datos bloqueados tras una supresión",
@@ -375,6 +404,8 @@ _CAMPOS = {
 _ESCRIBIR = {
     "documentos": _escribir_documento,
     "conversaciones": _escribir_conversacion,
+    "avisos_retirados": _escribir_retirado,
+    "menciones": _escribir_mencion,
     "limitaciones": _escribir_limitacion,
     "solicitudes": _escribir_solicitud,
     "datos_bloqueados": _escribir_bloqueado,

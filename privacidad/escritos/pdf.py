@@ -223,9 +223,9 @@ def _copia(papel: Papel, copia: Datos) -> None:
             f"administraciones competentes. Se destruye el {dia(copia['hasta'])} (artículo 32 de la Ley "
             f"Orgánica 3/2018). Filas que contiene: {numero(copia['filas'])}. Son los datos, las "
             "conversaciones y las anotaciones que se borraron en esta aplicación, incluidos los textos de "
-            "otras fichas y los documentos que la mencionaban. No contiene los vectores, que se calculan de "
-            "esos textos, las sesiones, los expedientes de acceso, las direcciones anotadas en otras "
-            "solicitudes ni lo que se borró fuera de esta aplicación."
+            "otras fichas, los documentos, los avisos retirados y las anotaciones que la mencionaban. No "
+            "contiene los vectores, que se calculan de esos textos, las sesiones, los expedientes de acceso, "
+            "las direcciones anotadas en otras solicitudes ni lo que se borró fuera de esta aplicación."
         )
     if copia["destruida"]:
         papel.parrafo(
