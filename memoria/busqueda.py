@@ -47,8 +47,6 @@ logger = logging.getLogger(__name__)
 LARGO_MAXIMO_CONSULTA = 500
 #: Of the question's telling words, one in so many must be in the supplier's notices to answer by words alone.
 PARTE_QUE_BASTA = 3
-#: Of a supplier with more notices than these, only so many nearest in meaning are looked at one by one.
-CERCANOS = 200
 
 
 class Hallazgo(SearchItem):
@@ -166,16 +164,9 @@ def hallar_avisos(
 
 def _filas(almacen: AlmacenMemoria, parametros: dict[str, Any]) -> list[dict[str, Any]]:
     filtrado = "desde" in parametros
-    if "vector" not in parametros:
-        return almacen.consultar(_TEXTO_COMPLETO_FILTRADO if filtrado else _TEXTO_COMPLETO, parametros)
-    if filtrado:
-        return almacen.consultar(_HIBRIDO_FILTRADO, parametros)
-    cercanos = max(CERCANOS, 4 * parametros["limite"])
-    filas = almacen.consultar(_HIBRIDO_RAPIDO, parametros | {"cercanos": cercanos})
-    # So many are as near in meaning that one not looked at could be among the first.
-    if filas and filas[0]["faltan"]:
-        return almacen.consultar(_HIBRIDO, parametros)
-    return filas
+    if "vector" in parametros:
+        return almacen.consultar(_HIBRIDO_FILTRADO if filtrado else _HIBRIDO, parametros)
+    return almacen.consultar(_TEXTO_COMPLETO_FILTRADO if filtrado else _TEXTO_COMPLETO, parametros)
 
 
 def _codigo_vigente(almacen: AlmacenMemoria, proveedor_id: str) -> str:
@@ -501,12 +492,8 @@ _LEVES = f"""{PESO_LEVE} * (
               1 - (extract(year FROM now()) * 12 + extract(month FROM now()) - ({_MESES})) / 12.0))
           ELSE 0 END
     )"""
-
-
-def _ordenados(columnas: str = "") -> str:
-    """The best of ``puntuados (key, similitud, puntos)``: only those that the weights could still bring among
-    the first are weighed."""
-    return f"""
+# Only those that the weights could still bring among the first are weighed.
+_ORDENADOS = f"""
 bastante AS (
     SELECT coalesce(
         (SELECT puntos FROM puntuados ORDER BY puntos DESC OFFSET %(limite)s - 1 LIMIT 1), '-Infinity'
@@ -519,7 +506,7 @@ SELECT s.key, s.value, s.created_at, s.updated_at, p.similitud,
            SELECT array_agg(posicion ORDER BY posicion)
            FROM unnest(s.lexemas) AS l (lexeme, positions, weights), unnest(positions) AS posicion
            WHERE EXISTS (SELECT FROM terminos WHERE array_to_tsvector(ARRAY[lexeme]) @@ termino)
-       ) AS posiciones{columnas}
+       ) AS posiciones
 FROM puntuados p, LATERAL (
     -- One by one (OFFSET 0): they are few, which the planner cannot know.
     SELECT * FROM store WHERE prefix = %(prefijo)s AND key = p.key OFFSET 0
@@ -536,16 +523,12 @@ WITH {_LEXICO},
 puntuados AS MATERIALIZED (
     SELECT key, NULL::float8 AS similitud, cobertura AS puntos FROM coberturas WHERE {filtros}
 ),
-{_ordenados()}
+{_ORDENADOS}
 """
 
 
 # The model gives no vector of length zero but for a text that says nothing: it is like no other.
 _SIMILITUD = "coalesce(nullif(1 - distancia, 'NaN'), 0)"
-_VECTORES = f"""
-        SELECT key, embedding <=> %(vector)s::vector AS distancia FROM store_vectors
-        WHERE prefix = %(prefijo)s AND field_name = '{CAMPO_INCRUSTADO}'
-          AND key NOT IN (SELECT unnest(caducados) FROM censo)"""
 
 
 # A notice that has no vector yet can still be found by its words.
@@ -554,50 +537,14 @@ def _hibrido(filtros: str) -> str:
 WITH {_LEXICO},
 puntuados AS MATERIALIZED (
     SELECT key, {_SIMILITUD} AS similitud, {_SIMILITUD} + coalesce(cobertura, 0) AS puntos
-    FROM ({_VECTORES}
+    FROM (
+        SELECT key, embedding <=> %(vector)s::vector AS distancia FROM store_vectors
+        WHERE prefix = %(prefijo)s AND field_name = '{CAMPO_INCRUSTADO}'
+          AND key NOT IN (SELECT unnest(caducados) FROM censo)
     ) AS v FULL JOIN coberturas USING (key)
     WHERE {filtros}
 ),
-{_ordenados()}
-"""
-
-
-# The same without taking down five thousand similarities. `vistos` are the nearest, with their words. Whoever
-# is not among them is no nearer than `resto`: to be one of the first it needs words for what is missing
-# (`por_palabras`), and these are looked at too. `faltan`: one without a word could still be among the first.
-_HIBRIDO_RAPIDO = f"""
-WITH {_LEXICO},
-cercanos AS MATERIALIZED (
-    SELECT key, {_SIMILITUD} AS similitud
-    FROM ({_VECTORES}
-        ORDER BY distancia LIMIT %(cercanos)s
-    ) AS v
-),
-resto AS MATERIALIZED (
-    SELECT count(*) = %(cercanos)s AS hay,
-           CASE WHEN count(*) = %(cercanos)s THEN greatest(0, min(similitud)) ELSE 0 END AS similitud
-    FROM cercanos
-),
-vistos AS MATERIALIZED (
-    SELECT key, similitud, similitud + coalesce(cobertura, 0) AS puntos
-    FROM cercanos LEFT JOIN coberturas USING (key)
-),
-por_palabras AS MATERIALIZED (
-    SELECT key, cobertura FROM coberturas
-    WHERE cobertura + (SELECT similitud FROM resto) >= coalesce(
-            (SELECT puntos FROM vistos ORDER BY puntos DESC OFFSET %(limite)s - 1 LIMIT 1), '-Infinity'
-        ) - {3 * PESO_LEVE}
-      AND key NOT IN (SELECT key FROM cercanos)
-),
-puntuados AS MATERIALIZED (
-    SELECT key, similitud, puntos FROM vistos
-    UNION ALL
-    SELECT p.key, {_SIMILITUD}, {_SIMILITUD} + p.cobertura
-    FROM por_palabras p LEFT JOIN LATERAL ({_VECTORES} AND key = p.key
-        OFFSET 0
-    ) AS v ON true
-),
-{_ordenados(", (SELECT hay AND similitud >= (SELECT puntos FROM bastante) FROM resto) AS faltan")}
+{_ORDENADOS}
 """
 
 

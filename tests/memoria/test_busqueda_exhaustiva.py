@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +32,7 @@ puntuados AS MATERIALIZED (
     LEFT JOIN coberturas c ON c.key = s.key
     WHERE s.prefix = %(prefijo)s AND s.expires_at > now() AND (v.key IS NOT NULL OR c.key IS NOT NULL)
 ),
-{busqueda._ordenados()}
+{busqueda._ORDENADOS}
 """
 
 PALABRAS = [
@@ -45,21 +45,9 @@ PALABRAS = [
 def _comparar(almacen: AlmacenMemoria, parametros: dict[str, Any]) -> None:
     """Same notices, same order, same counts of each word."""
     esperadas = almacen.consultar(EXHAUSTIVA, parametros)
-    for filas in (
-        almacen.consultar(busqueda._HIBRIDO, parametros),
-        busqueda._filas(almacen, parametros),
-        *_con_pocos(almacen, parametros),
-    ):
-        assert [_vista(f) for f in filas] == [_vista(f) for f in esperadas]
-        assert [f["similitud"] for f in filas] == pytest.approx([f["similitud"] for f in esperadas])
-
-
-def _con_pocos(almacen: AlmacenMemoria, parametros: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """With fewer vectors looked at than there are, unless it says itself that they are not enough."""
-    for cercanos in (5, 20):
-        filas = almacen.consultar(busqueda._HIBRIDO_RAPIDO, parametros | {"cercanos": cercanos})
-        if not (filas and filas[0]["faltan"]):
-            yield filas
+    filas = busqueda._filas(almacen, parametros)
+    assert [_vista(f) for f in filas] == [_vista(f) for f in esperadas]
+    assert [f["similitud"] for f in filas] == pytest.approx([f["similitud"] for f in esperadas])
 
 
 def _vista(fila: dict[str, Any]) -> tuple[Any, ...]:
