@@ -1,4 +1,5 @@
-"""Withdrawn notices that name somebody who is not their supplier: found, decided, erased, kept away."""
+"""Withdrawn notices, and entries of purchasing's log, that name somebody who is not their supplier: found,
+decided, erased, kept away."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
@@ -212,3 +214,80 @@ def test_what_a_restored_copy_brings_back_goes_again(
         assert conexion.execute("SELECT id FROM compras_retirada").fetchall() == [(ajena.pk,)]
     datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
     assert (datos["documentos_borrados"], codigo) == (0, 0)
+
+
+# -- the log ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def anotar(lola: Any) -> Callable[..., LogEntry]:
+    """``anotar("Lo pide Ana")``: the entry of a notice whose identifiers were kept for that reason."""
+
+    def uno(motivo: str, *, codigo: str = "P1") -> LogEntry:
+        proveedor = Proveedor.objects.get_or_create(codigo=codigo, defaults={"nombre": "Alfares"})[0]
+        compras.escribir(
+            proveedor=proveedor,
+            texto="Cierran en agosto",
+            fecha=timezone.localdate(),
+            por=lola,
+            admitidos={"identificadores": ["telefono"], "motivo": motivo},
+        )
+        return LogEntry.objects.latest("pk")
+
+    return uno
+
+
+def en_el_registro(solicitud: Solicitud) -> set[str]:
+    return {clave for prefijo, clave in direcciones(solicitud) if prefijo == "anotaciones.compras"}
+
+
+def test_an_entry_that_names_the_person_is_found(
+    anotar: Callable[..., LogEntry], revisada: Callable[..., Solicitud], propietario: Any
+) -> None:
+    con_tilde, propia = anotar("Lo pide Mariana Ríos"), anotar("Es mariana rios", codigo="AUT1")
+    frase = anotar("Nada")
+    LogEntry.objects.filter(pk=frase.pk).update(change_message="Se lo dijo a RÍOS, Mariana, 612 345 678.")
+    for de_nadie in ("Lo pide María Ríos", "Pedido 6123456780"):
+        anotar(de_nadie)
+    nombre = {"identificadores": {"nombre": "Mariana Ríos", **TELEFONO}}
+    assert "u00ed" in con_tilde.change_message  # Django escapes it
+    assert en_el_registro(revisada("C1", **nombre)) == {str(e.pk) for e in (con_tilde, propia, frase)}
+    # Of the supplier who asks, theirs go with what is theirs.
+    assert en_el_registro(revisada("AUT1", espacio="proveedores", **nombre)) == {
+        str(con_tilde.pk),
+        str(frase.pk),
+    }
+
+
+def test_an_entry_goes_when_it_was_decided_so_and_stays_away(
+    anotar: Callable[..., LogEntry],
+    revisada: Callable[..., Solicitud],
+    copias: Copias,  # noqa: F811 - a fixture
+    fichero: Path,  # noqa: F811 - a fixture
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    suya, conservada, ajena = anotar("Lo pide el 612345678"), anotar("612 345 678"), anotar("Nada")
+    copias.hacer()
+    solicitud = revisada()
+    for entrada, decision in ((suya, "borrar"), (conservada, "conservar")):
+        [mencion] = solicitud.menciones.filter(clave=str(entrada.pk))
+        servicios.decidir_mencion(mencion=mencion, decision=decision, motivo="Es suyo", por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    evidencia = servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    hecho = evidencia.destinos["anotaciones"]
+    assert (hecho["antes"], hecho["borrados"], hecho["despues"]) == (
+        {"anotaciones": 1},
+        {"anotaciones": 1},
+        {"anotaciones": 0},
+    )
+    quedan = {conservada.pk, ajena.pk}
+    assert set(LogEntry.objects.values_list("pk", flat=True)) == quedan
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["documentos_borrados"], codigo) == (1, 0)
+    with closing(copias.conectar()) as conexion:
+        filas = conexion.execute("SELECT id FROM django_admin_log").fetchall()
+    assert {pk for (pk,) in filas} == quedan
