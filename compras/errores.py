@@ -5,6 +5,9 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.utils.translation import gettext as _
 
+from memoria.politica import PoliticaIncumplida
+from memoria.vallas import ConversacionSuprimida, DatoLimitado, DatoRetenido, SujetoSuprimido
+
 
 class ErrorDeCompras(Exception):
     """Base of them all."""
@@ -82,6 +85,24 @@ class AvisoCambiado(ErrorDeCompras):
         super().__init__(
             _("Otra persona cambió este aviso mientras usted lo corregía. No se ha guardado ningún cambio.")
         )
+
+
+def frase_de(error: PoliticaIncumplida) -> str:
+    """What the memory refused, in the words of purchasing: its own speak to whoever writes agents."""
+    match error:
+        case SujetoSuprimido() | ConversacionSuprimida():
+            return _(
+                "Los datos de este proveedor se acaban de borrar por una solicitud de privacidad: espere "
+                "unos minutos antes de escribir algo suyo."
+            )
+        case DatoLimitado():
+            return _(
+                "Privacidad está revisando este aviso: hasta que termine no se puede cambiar ni retirar."
+            )
+        case DatoRetenido():
+            return _("La ley obliga a conservar este aviso: por ahora no se puede cambiar ni retirar.")
+        case _:
+            return str(error)
 
 
 class MemoriaNoDisponible(ErrorDeCompras):

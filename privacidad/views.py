@@ -154,9 +154,9 @@ def _avisar_de_lo_que_falta(request: HttpRequest, objeto: Solicitud) -> None:
         messages.warning(
             request,
             ngettext(
-                "Falta %d sistema de fuera, que no ha respondido a tiempo o no lo ha confirmado: sigue la "
+                "Falta %d sistema externo, que no ha respondido a tiempo o no lo ha confirmado: sigue la "
                 "tarea programada.",
-                "Faltan %d sistemas de fuera, que no han respondido a tiempo o no lo han confirmado: sigue "
+                "Faltan %d sistemas externos, que no han respondido a tiempo o no lo han confirmado: sigue "
                 "la tarea programada.",
                 faltan,
             )

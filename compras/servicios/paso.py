@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from django.utils.module_loading import import_string
 from psycopg import OperationalError
 
-from compras.errores import AvisoNoExiste, AvisoNoValido, MemoriaNoDisponible, SinPermiso
+from compras.errores import AvisoNoExiste, AvisoNoValido, MemoriaNoDisponible, SinPermiso, frase_de
 from compras.lectura import Aviso, uno
 from compras.models import Proveedor
 from memoria import politica
@@ -92,6 +92,6 @@ def traducir() -> Iterator[None]:
     try:
         yield
     except PoliticaIncumplida as error:
-        raise AvisoNoValido(str(error)) from error
+        raise AvisoNoValido(frase_de(error)) from error
     except (BaseNoDisponible, BaseSinPreparar, DimensionDistinta, ErrorEmbeddings, OperationalError) as error:
         raise MemoriaNoDisponible from error

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from psycopg.types.json import Jsonb
 
 from compras.almacen import almacen
-from compras.errores import AvisoNoExiste, AvisoNoValido, NoSePuedeReponer, ProveedorInactivo
+from compras.errores import AvisoNoExiste, AvisoNoValido, NoSePuedeReponer, ProveedorInactivo, frase_de
 from compras.models import LARGO_EXPLICACION, LARGO_INCIDENCIA, Proveedor, Retirada
 from compras.servicios.paso import ESCRIBIR, anotar, espacio, exigir, existente, reclaman, traducir, turno
 from memoria import politica
@@ -136,9 +136,7 @@ def reponer(*, retirada: int, por: User) -> tuple[Proveedor, str]:
         with connection.cursor() as cursor:
             cursor.execute(_REPONER, valores)
             if cursor.rowcount != 1:
-                raise NoSePuedeReponer(
-                    _("Hay otro aviso guardado con la misma clave: este no se puede reponer.")
-                )
+                raise NoSePuedeReponer(_("Ya hay otro aviso en su lugar: este no se puede reponer."))
             if vector:
                 cursor.execute(_REPONER_VECTOR, valores)
         hallada.delete()
@@ -223,11 +221,11 @@ def _traducir() -> Iterator[None]:
     except DatabaseError as error:
         codigo = getattr(error.__cause__, "sqlstate", None)
         if codigo == CODIGO_LIMITADO:
-            raise AvisoNoValido(str(DatoLimitado())) from error
+            raise AvisoNoValido(frase_de(DatoLimitado())) from error
         if codigo == CODIGO_RETENIDO:
-            raise AvisoNoValido(str(DatoRetenido())) from error
+            raise AvisoNoValido(frase_de(DatoRetenido())) from error
         if codigo == CODIGO_SUJETO:
-            raise NoSePuedeReponer(str(SujetoSuprimido())) from error
+            raise NoSePuedeReponer(frase_de(SujetoSuprimido())) from error
         raise
 
 

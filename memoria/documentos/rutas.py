@@ -35,11 +35,9 @@ def comprobar_ruta(ruta: str) -> str:
             )
         )
     if len(ruta.encode()) > LARGO_MAXIMO_RUTA:
-        raise RutaNoValida(
-            _("La ruta pasa de %(maximo)s octetos: use nombres más cortos.") % {"maximo": LARGO_MAXIMO_RUTA}
-        )
+        raise RutaNoValida(_("La ruta es demasiado larga: use nombres más cortos."))
     if unicodedata.normalize("NFC", ruta) != ruta:
-        raise RutaNoValida(_("La ruta tiene acentos sueltos (letras descompuestas): vuelva a escribirla."))
+        raise RutaNoValida(_("La ruta tiene acentos separados de su letra: vuelva a escribirla."))
     if not ruta.isprintable():
         raise RutaNoValida(_("La ruta tiene caracteres invisibles: vuelva a escribir el nombre."))
     *carpetas, nombre = ruta.split("/")
@@ -84,9 +82,6 @@ def _comprobar_segmento(segmento: str) -> None:
     if segmento != segmento.strip() or segmento.endswith("."):
         raise RutaNoValida(_("Ninguna parte de la ruta empieza ni termina en espacio, ni termina en punto."))
     if len(segmento.encode()) > LARGO_MAXIMO_SEGMENTO:
-        raise RutaNoValida(
-            _("Una parte de la ruta pasa de %(maximo)s octetos: use nombres más cortos.")
-            % {"maximo": LARGO_MAXIMO_SEGMENTO}
-        )
+        raise RutaNoValida(_("Una parte de la ruta es demasiado larga: use nombres más cortos."))
     if _RESERVADOS.fullmatch(segmento):
         raise RutaNoValida(_("Una parte de la ruta es un nombre que Windows se reserva: elija otro."))

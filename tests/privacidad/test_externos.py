@@ -401,7 +401,7 @@ def test_desde_la_pagina_no_se_espera_a_quien_no_responde(
     assert time.monotonic() - antes < 5
     pagina = respuesta.content.decode()
     assert "Supresión ejecutada" in pagina
-    assert "Faltan 3 sistemas de fuera" in pagina
+    assert "Faltan 3 sistemas externos" in pagina
     solicitud.refresh_from_db()
     assert solicitud.estado == Estado.PARCIAL
     assert not Documento.objects.exists()
@@ -449,7 +449,7 @@ def test_a_quien_responde_le_da_tiempo(
     respuesta = navegar("dpo").post(
         reverse("privacidad:paso", args=[solicitud.referencia, "ejecutar"]), follow=True
     )
-    assert "sistemas de fuera" not in respuesta.content.decode()
+    assert "sistemas externos" not in respuesta.content.decode()
     solicitud.refresh_from_db()
     assert solicitud.estado == Estado.COMPLETADA
 
