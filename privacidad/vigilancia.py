@@ -101,16 +101,20 @@ def _suprimidos() -> dict[bytes, _Suprimido]:
     suprimidos: dict[bytes, _Suprimido] = {}
     for pk, digesto, momento, empezo in _completadas():
         if digesto not in abiertas:
-            # The fence is raised just after the run begins, so it never ends before this.
-            valla = max(momento, empezo + timedelta(minutes=settings.VALLA_MINUTOS))
+            # The fence is raised just after the run begins, so it never ends before this. Of a run rebuilt
+            # from the register nobody knows when it began, and its fence was lost with the database.
+            valla = max(momento, empezo + timedelta(minutes=settings.VALLA_MINUTOS)) if empezo else momento
             anterior = suprimidos.get(bytes.fromhex(digesto))
             if anterior is None or anterior.momento < momento:
                 suprimidos[bytes.fromhex(digesto)] = _Suprimido(pk, momento, valla)
     return suprimidos
 
 
-def _completadas() -> Iterator[tuple[int, str, datetime, datetime]]:
-    """``(request, digest, moment of its last evidence, when the run that left it began)``."""
+def _completadas() -> Iterator[tuple[int, str, datetime, datetime | None]]:
+    """``(request, digest, moment of its last evidence, when the run that left it began)``.
+
+    A run that was rebuilt after a restore has no beginning: its step is of when its entry was written.
+    """
     evidencia = Evidencia.objects.filter(solicitud=OuterRef("pk")).order_by("-pk").values("momento")[:1]
     # A step takes the time its transaction began, and the run's evidence is of the same transaction.
     empezo = (

@@ -156,6 +156,23 @@ def historia(
     return solicitud
 
 
+@pytest.fixture
+def hasta_completada(dpo: Any, otro_dpo: Any) -> Callable[..., None]:
+    """Take a request on, from wherever it is, to its end."""
+
+    def seguir(solicitud: Solicitud) -> None:
+        for paso, servicio, datos in (
+            (Estado.IDENTIFICADA, servicios.identificar, {"como": "DNI en tienda", "por": dpo}),
+            (Estado.REVISADA, servicios.revisar, {"por": dpo}),
+            (Estado.APROBADA, servicios.aprobar, {"por": otro_dpo}),
+            (Estado.COMPLETADA, servicios.ejecutar, {}),
+        ):
+            if list(Estado).index(solicitud.estado) < list(Estado).index(paso):
+                servicio(solicitud=solicitud, **datos)
+
+    return seguir
+
+
 def contenido(conexion: psycopg.Connection, menos: str) -> dict[str, list[str]]:
     """Every row of LangGraph's tables and of the registry that is not of the customer ``menos``."""
     resultado = {}
@@ -362,20 +379,12 @@ def test_la_que_ya_se_completo_se_cierra_otra_vez_y_no_borra_lo_dicho_despues(
     preferencia: Callable[..., None],
     dicho: Callable[..., None],
     hasta: Callable[..., Any],
-    dpo: Any,
-    otro_dpo: Any,
+    hasta_completada: Callable[..., None],
 ) -> None:
     preferencia("C1")
     solicitud = hasta(estaba, "C1")
     copias.hacer()
-    for paso, servicio, datos in (
-        (Estado.IDENTIFICADA, servicios.identificar, {"como": "DNI en tienda", "por": dpo}),
-        (Estado.REVISADA, servicios.revisar, {"por": dpo}),
-        (Estado.APROBADA, servicios.aprobar, {"por": otro_dpo}),
-        (Estado.COMPLETADA, servicios.ejecutar, {}),
-    ):
-        if list(Estado).index(solicitud.estado) < list(Estado).index(paso):
-            servicio(solicitud=solicitud, **datos)
+    hasta_completada(solicitud)
     original = Evidencia.objects.get()
     ordenar("exportar_registro", fichero)
     copias.restaurar()
@@ -427,6 +436,42 @@ def test_la_que_se_reviso_despues_de_la_copia_se_revisa_otra_vez(
     assert (datos["fallidas"], datos["completadas"]) == ((1, 0) if con_datos else (0, 1))
     assert Solicitud.objects.get().estado == (Estado.REVISADA if con_datos else Estado.COMPLETADA)
     assert Documento.objects.count() == int(con_datos)
+
+
+@pytest.mark.parametrize("estaba", [Estado.RECIBIDA, Estado.APROBADA])
+def test_la_vigilancia_sigue_tras_restaurar(
+    estaba: Estado,
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    hasta_completada: Callable[..., None],
+) -> None:
+    """Of a run that was rebuilt nobody knows when it began: whom it erased is looked for all the same."""
+    preferencia("C1")
+    solicitud = hasta(estaba, "C1")
+    copias.hacer()
+    hasta_completada(solicitud)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    assert ordenar("reaplicar_supresiones", fichero)[2] == 0
+    datos, _, codigo = ordenar("verificar_supresiones")
+    assert (datos["verificadas"], datos["reaparecidas"], codigo) == (1, 0, 0)
+    devolver(copias, "C1")
+    datos, _, codigo = ordenar("verificar_supresiones")
+    assert (datos["reaparecidas"], codigo) == (1, 0)
+    assert Solicitud.objects.get().estado == Estado.REAPARECIDA
+
+
+def devolver(copias: Copias, cliente: str) -> None:
+    """Put a document from before any erasure into the restored copy, past the fence."""
+    with closing(copias.conectar()) as conexion:
+        conexion.execute("SET session_replication_role = replica")
+        conexion.execute(
+            "INSERT INTO langgraph.store (prefix, key, value, created_at, updated_at)"
+            " VALUES (%s, 'pref-idioma', '{}', now() - interval '1 day', now() - interval '1 day')",
+            [f"clientes.{cliente}"],
+        )
 
 
 def test_la_que_se_denego_o_retiro_tambien(
