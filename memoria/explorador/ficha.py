@@ -13,7 +13,7 @@ from django.utils import timezone
 from memoria import politica
 from memoria.agentes.herramientas import LIMITE_PREFERENCIAS
 from memoria.agentes.prompts import prompt_de
-from memoria.explorador.palabras import caduca_en, nombre_de_tipo
+from memoria.explorador.palabras import caduca_en, nombre_de_origen, nombre_de_tipo
 from memoria.models import Checkpoint, Documento, Hilo
 
 #: A person has a handful of documents; a supplier may have many notices, and those have a page of their own.
@@ -49,7 +49,7 @@ class DocumentoVisto:
             clave=documento.key,
             tipo=nombre_de_tipo(str(valor.get("tipo") or valor.get("asunto") or "")),
             texto=str(valor.get("texto") or ""),
-            origen=str(valor.get("origen") or ""),
+            origen=nombre_de_origen(str(valor.get("origen") or "")),
             hilo=str(valor.get("hilo") or ""),
             fecha=str(valor.get("fecha") or ""),
             importante=valor.get("importancia") == politica.Importancia.ALTA,

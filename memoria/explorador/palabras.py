@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 _ESPACIOS = {
     "clientes": gettext_lazy("clientes"),
@@ -23,6 +23,13 @@ _TIPOS = {
 }
 
 
+_ORIGENES = {
+    "cliente": pgettext_lazy("origen", "el cliente"),
+    "empleado": pgettext_lazy("origen", "el empleado"),
+    "compras": pgettext_lazy("origen", "compras"),
+}
+
+
 def nombre_de_espacio(nombre: str) -> str:
     """The name of a namespace as people read it; its own when it is not in the policy."""
     return str(_ESPACIOS.get(nombre, nombre))
@@ -31,6 +38,11 @@ def nombre_de_espacio(nombre: str) -> str:
 def nombre_de_tipo(tipo: str) -> str:
     """The kind of a preference as people read it; any other text as it is."""
     return str(_TIPOS.get(tipo, tipo))
+
+
+def nombre_de_origen(origen: str) -> str:
+    """Who said what a document holds, as people read it; any other text as it is."""
+    return str(_ORIGENES.get(origen, origen))
 
 
 def cuando(momento: datetime) -> str:

@@ -239,7 +239,7 @@ def test_the_card_shows_each_document_with_its_origin_and_how_long_it_has_left(
     respuesta = navegar("dpo").get("/memoria/ficha/clientes/C9/")
 
     [documento] = respuesta.context["ficha"].documentos
-    assert (documento.tipo, documento.origen, documento.hilo) == ("recogida", "cliente", "conversacion-7")
+    assert (documento.tipo, documento.origen, documento.hilo) == ("recogida", "el cliente", "conversacion-7")
     pagina = texto(respuesta)
     assert "Prefiere recoger sus pedidos así: tienda Sol" in pagina
     assert "conversacion-7" in pagina
