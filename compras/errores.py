@@ -138,6 +138,18 @@ class ProveedorOcupado(ErrorDeCompras):
         )
 
 
+class PrivacidadBuscando(ErrorDeCompras):
+    """Privacy is looking for somebody in all notices: none is moved until it ends. Nothing has changed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Privacidad está buscando en los avisos y, mientras, no se puede retirar ni reponer ninguno, "
+                "ni unir proveedores. No se ha cambiado nada: inténtelo dentro de un momento."
+            )
+        )
+
+
 class ImportacionEnMarcha(ErrorDeCompras):
     """One import at a time, from the page or by command."""
 

@@ -192,6 +192,18 @@ class EscriturasEnCurso(ErrorDePrivacidad):
         )
 
 
+class AvisosMoviendose(ErrorDePrivacidad):
+    """Purchasing is moving notices and it does not end: a search would not find them. Nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Compras está moviendo avisos en este momento y la búsqueda podría no encontrarlos: no se ha "
+                "cambiado nada. Vuelva a intentarlo dentro de un momento."
+            )
+        )
+
+
 class SupresionGrande(ErrorDePrivacidad):
     """Too much to erase while somebody waits for a page: the scheduled command does it."""
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Count, Min, Q, QuerySet
 
-from memoria import politica
+from memoria import mudanzas, politica
 from memoria.models import Documento
 from privacidad import fuentes, identificadores
-from privacidad.errores import MencionesSinDecidir
+from privacidad.errores import AvisosMoviendose, MencionesSinDecidir
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
 from privacidad.tosco import patron_tosco
@@ -30,8 +30,9 @@ LOTE = 500
 def buscar(solicitud: Solicitud) -> None:
     """Look again for mentions, in the caller's transaction. A decision stands while its row is the same.
 
-    A row that was written again after the decision is a new one to decide.
+    A row that was written again after the decision is a new one to decide. Raises :class:`AvisosMoviendose`.
     """
+    parar_mudanzas()
     with connection.cursor() as cursor:
         cursor.execute(_OLVIDAR, {"solicitud": solicitud.pk})
     for fuente in fuentes.FUENTES:
@@ -39,6 +40,19 @@ def buscar(solicitud: Solicitud) -> None:
     halladas = iter(_halladas(solicitud))
     while lote := list(islice(halladas, LOTE)):
         Mencion.objects.bulk_create(lote, ignore_conflicts=True)
+
+
+def parar_mudanzas() -> None:
+    """Nothing goes from one place that is searched to another until the caller's transaction ends: what is
+    found is where it was found, and nothing was missed on its way.
+
+    :func:`buscar` does it; whoever takes the lock of the register first does it before that (see
+    :mod:`memoria.mudanzas`). Raises :class:`AvisosMoviendose`.
+    """
+    try:
+        mudanzas.buscar()
+    except mudanzas.EsperaAgotada as error:
+        raise AvisosMoviendose from error
 
 
 def exigir_decididas(solicitud: Solicitud) -> None:

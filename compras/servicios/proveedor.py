@@ -14,10 +14,10 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
 from compras import lectura
-from compras.errores import FusionImposible, ProveedorNoValido, ProveedorOcupado
+from compras.errores import FusionImposible, PrivacidadBuscando, ProveedorNoValido, ProveedorOcupado
 from compras.models import Proveedor
 from compras.servicios.paso import ESCRIBIR, exigir, reclaman
-from memoria import politica
+from memoria import mudanzas, politica
 from memoria.models import Documento
 from memoria.vallas import CODIGO_LIMITADO, CODIGO_RETENIDO, CODIGO_SUJETO
 
@@ -82,7 +82,8 @@ def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
 
     Joining the same two again moves what somebody may have put under the old code since.
 
-    Raises ``SinPermiso``, ``FusionImposible`` (and then nothing has changed) and ``ProveedorOcupado``.
+    Raises ``SinPermiso``, ``FusionImposible``, ``ProveedorOcupado`` and ``PrivacidadBuscando``; then nothing
+    has changed.
     """
     exigir(por, CAMBIAR)
     exigir(por, ESCRIBIR)
@@ -101,6 +102,8 @@ def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
         for prefijo in sorted(prefijos):
             # What an erasure of either asks for alone: it is over, or waits for us and is asked about below.
             cursor.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7206))", [prefijo])
+        # Nor is anybody looked for in both places meanwhile; what was found is asked about below.
+        mudanzas.mover()
         if motivo := motivo_de_no_fusionar(origen, destino):
             raise motivo
         renombradas = _claves_nuevas(origen, *prefijos)
@@ -240,6 +243,8 @@ _OCUPADO = ("55P03", "40P01")
 def _traducir() -> Iterator[None]:
     try:
         yield
+    except mudanzas.EsperaAgotada as error:
+        raise PrivacidadBuscando from error
     except DatabaseError as error:
         codigo = getattr(error.__cause__, "sqlstate", None)
         if codigo in (CODIGO_LIMITADO, CODIGO_RETENIDO):

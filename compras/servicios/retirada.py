@@ -6,7 +6,9 @@ not the store's pool: both are the role of the web, and only one connection can 
 
 An erasure empties that table too, without our knowing of it. Both changes hold, shared, what it asks for
 alone (``memoria/sql/vallas.sql``): so it counts what we did, or we find it done; and putting back never
-waits for it with a row in its hands. Should a notice come back late all the same, the fence refuses it.
+waits for it with a row in its hands. Should a notice come back late all the same, the fence refuses it. The
+review of an erasure looks for a person in both places: nothing goes from one to the other meanwhile
+(:mod:`memoria.mudanzas`), and then it is asked what the review claims.
 """
 
 from __future__ import annotations
@@ -22,10 +24,17 @@ from django.utils.translation import gettext as _
 from psycopg.types.json import Jsonb
 
 from compras.almacen import almacen
-from compras.errores import AvisoNoExiste, AvisoNoValido, NoSePuedeReponer, ProveedorInactivo, frase_de
+from compras.errores import (
+    AvisoNoExiste,
+    AvisoNoValido,
+    NoSePuedeReponer,
+    PrivacidadBuscando,
+    ProveedorInactivo,
+    frase_de,
+)
 from compras.models import LARGO_EXPLICACION, LARGO_INCIDENCIA, Proveedor, Retirada
 from compras.servicios.paso import ESCRIBIR, anotar, espacio, exigir, existente, reclaman, traducir, turno
-from memoria import politica
+from memoria import mudanzas, politica
 from memoria.almacen import CAMPO_INCRUSTADO, en_texto
 from memoria.deteccion import hallar
 from memoria.politica import ESPACIOS, Escritor, PoliticaIncumplida
@@ -62,7 +71,8 @@ def retirar(
     ``motivo`` is a :class:`Retirada.Motivo`; ``incidencia``, the reference of what it has become, goes with
     ``INCIDENCIA`` and with nothing else; ``OTRO`` asks for an ``explicacion``.
 
-    Raises ``SinPermiso``, ``AvisoNoExiste`` and ``AvisoNoValido`` (whose ``campo`` is one of those three).
+    Raises ``SinPermiso``, ``AvisoNoExiste``, ``AvisoNoValido`` (whose ``campo`` is one of those three) and
+    ``PrivacidadBuscando``.
     """
     exigir(por, ESCRIBIR)
     explicacion, incidencia = explicacion.strip(), incidencia.strip()
@@ -105,8 +115,8 @@ def reponer(*, retirada: int, por: User) -> tuple[Proveedor, str]:
 
     Who wrote it, when, its version and its expiry are those it had.
 
-    Raises ``SinPermiso``, ``NoSePuedeReponer``, ``ProveedorInactivo`` and ``MemoriaNoDisponible``; then
-    nothing has changed.
+    Raises ``SinPermiso``, ``NoSePuedeReponer``, ``ProveedorInactivo``, ``PrivacidadBuscando`` and
+    ``MemoriaNoDisponible``; then nothing has changed.
     """
     exigir(por, ESCRIBIR)
     hallada = _reponible(retirada)
@@ -204,13 +214,15 @@ def _vector(retirada: Retirada) -> str | None:
 
 
 def _sin_supresion_a_medias(proveedor: Proveedor) -> str:
-    """Wait for an erasure of this supplier that is running, and keep the next one waiting until we commit.
+    """Wait for an erasure of this supplier that is running, and keep the next one waiting until we commit;
+    and the same with a search of mentions, of anybody.
 
     Before any row is held: an erasure waits for rows. Returns the supplier's prefix in the store.
     """
     prefijo = politica.prefijo("proveedores", proveedor.codigo)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 7206))", [prefijo])
+    mudanzas.mover()
     return prefijo
 
 
@@ -218,6 +230,8 @@ def _sin_supresion_a_medias(proveedor: Proveedor) -> str:
 def _traducir() -> Iterator[None]:
     try:
         yield
+    except mudanzas.EsperaAgotada as error:
+        raise PrivacidadBuscando from error
     except DatabaseError as error:
         codigo = getattr(error.__cause__, "sqlstate", None)
         if codigo == CODIGO_LIMITADO:

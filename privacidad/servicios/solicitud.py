@@ -239,15 +239,16 @@ def _registrar(nueva: Solicitud, por: User) -> None:
 
 
 def _vincular(nueva: Solicitud, abierta: Solicitud, otros: Mapping[str, str], por: User) -> None:
+    # Those are still to be reviewed.
+    se_busca = bool(otros) and abierta.estado not in (Estado.RECIBIDA, Estado.IDENTIFICADA)
+    if se_busca:
+        menciones.parar_mudanzas()
     nueva.principal, nueva.estado, nueva.cerrada = abierta, Estado.VINCULADA, timezone.now()
     _registrar(nueva, por)
     abierta.reservar(identificadores=sumar(abierta.identificadores(), otros))
     abierta.poner_plazo()
     guardar(abierta)
-    if otros and abierta.estado not in (
-        Estado.RECIBIDA,
-        Estado.IDENTIFICADA,
-    ):  # those are still to be reviewed
+    if se_busca:
         _buscar_de_nuevo(abierta, por)
 
 
