@@ -25,8 +25,10 @@ from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import copias, plazos
 from privacidad.destinos import DESTINOS
 from privacidad.estados import Estado
+from privacidad.fuentes import FUENTES
 from privacidad.models import (
     AMPLIADA,
+    Asiento,
     Copia,
     Escrito,
     Evidencia,
@@ -132,10 +134,11 @@ def _resultado(solicitud: Solicitud, evidencias: Sequence[Evidencia]) -> Datos:
         "pasos": [_paso(p.estado, p) for p in solicitud.pasos.select_related("por") if p.estado in _PASOS],
         "excepcion": solicitud.excepcion_motivo,
         "evidencias": [_evidencia(e) for e in evidencias],
-        "diferencias": list(_diferencias(evidencias)),
+        "diferencias": list(_diferencias(solicitud, evidencias)),
         "gestiones": [_gestion(g) for g in solicitud.gestiones.order_by("pk")],
         "exclusiones": [_exclusion(x) for x in solicitud.exclusiones.order_by("pk")],
         "menciones": _menciones(solicitud),
+        "menciones_borradas": _filas_decididas(evidencias),
         "copia": _copia(solicitud),
         "permanece": _permanece(evidencias),
         "anteriores": [e.numero for e in solicitud.escritos.ligeros().exclude(evidencia=None).order_by("pk")],
@@ -198,21 +201,39 @@ def _lineas(destinos: dict[str, Any]) -> Iterable[Datos]:
         }
 
 
-def _diferencias(evidencias: Sequence[Evidencia]) -> Iterable[Datos]:
-    """Where what a run found is not what the one before it left: something else took it, or added to it."""
+def _diferencias(solicitud: Solicitud, evidencias: Sequence[Evidencia]) -> Iterable[Datos]:
+    """Where what a run found is not what the one before it left: something else took it, or added to it.
+
+    The restrictions that a run itself put, after its last count, on what is held back are told as its own,
+    and where they are all the difference there is nothing to tell.
+    """
     for una, otra in pairwise(evidencias):
         for nombre, clave in _en_orden(una.destinos):
             quedaban = una.destinos[nombre]["despues"][clave]
             # A new version may no longer have a destination, or may have come with another one.
             habia = otra.destinos.get(nombre, {}).get("antes", {}).get(clave)
-            if habia is not None and habia != quedaban:
+            if habia is None:
+                continue
+            propias = _apartadas(solicitud, una, otra) if (nombre, clave) == _LIMITACIONES else 0
+            if habia - propias != quedaban:
                 yield {
                     **_nombres(nombre, clave),
                     "tras": _momento(una.momento),
                     "quedaban": quedaban,
                     "hasta": _momento(otra.momento),
                     "habia": habia,
+                    **({"propias": propias} if propias else {}),
                 }
+
+
+#: Where the restrictions are counted that :func:`privacidad.retenidos.apartar` writes.
+_LIMITACIONES = ("casa", "limitaciones")
+
+
+def _apartadas(solicitud: Solicitud, una: Evidencia, otra: Evidencia) -> int:
+    """How many restrictions the first of two runs wrote, by the register: only those name its request."""
+    suyas = Asiento.objects.filter(tipo="limitacion", referencia=solicitud.referencia)
+    return suyas.filter(momento__gt=una.momento, momento__lt=otra.momento).count()
 
 
 def _en_orden(destinos: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -277,15 +298,42 @@ def _menciones(solicitud: Solicitud) -> list[Datos]:
     ]
 
 
+def _filas_decididas(evidencias: Iterable[Evidencia]) -> list[Datos]:
+    """How many rows of others those runs erased, by their counts: where, of what kind and how many."""
+    total: Counter[tuple[str, str]] = Counter()
+    for evidencia in evidencias:
+        for nombre, recuentos in evidencia.destinos.items():
+            for clave in _FILAS.get(nombre, ()):
+                total[nombre, clave] += recuentos["borrados"].get(clave, 0)
+    return [
+        {**_nombres(nombre, clave), "cuantas": total[nombre, clave]}
+        for nombre, claves in _FILAS.items()
+        for clave in claves
+        if total[nombre, clave]
+    ]
+
+
+#: Of each destination that is decided row by row, which of its counts are rows; the rest goes with those.
+_FILAS: dict[str, tuple[str, ...]] = {"menciones": ("documentos",), **{f.NOMBRE: f.FILAS for f in FUENTES}}
+
+
 def _copia(solicitud: Solicitud) -> Datos:
     """The sealed copy as it is now, and why what this run erased has none, or is not in it."""
     copia = Copia.objects.filter(solicitud=solicitud).first()
     return {
         "hasta": copia.destruir_el.isoformat() if copia and not copia.destruida else None,
         "filas": copias.filas_selladas(copia) if copia else 0,
+        "de_otros": _filas_decididas(_selladas(solicitud, copia)) if copia else [],
         "destruida": _momento(copia.destruida) if copia and copia.destruida else None,
         "motivo": solicitud.motivo_sin_copia,
     }
+
+
+def _selladas(solicitud: Solicitud, copia: Copia) -> Iterable[Evidencia]:
+    """The runs that are in that copy: those since it was made, until the day it is to be destroyed."""
+    for evidencia in solicitud.evidencias.filter(momento__gte=copia.creada):
+        if timezone.localdate(evidencia.momento, timezone=plazos.MADRID) < copia.destruir_el:
+            yield evidencia
 
 
 def _permanece(evidencias: Sequence[Evidencia]) -> Datos:

@@ -95,7 +95,7 @@ def _sin_datos(papel: Papel, datos: Datos) -> None:
     _dos_recuentos(papel, datos)
     _recuentos(papel, datos, "Dónde se ha buscado y cuándo")
     _intervinieron(papel, datos)
-    if localizados:
+    if localizados or datos["menciones"]:
         _conservado(papel, datos)
     _reclamar(papel)
 
@@ -163,12 +163,18 @@ def _recuentos(papel: Papel, datos: Datos, titulo: str) -> None:
 
 def _explicar(diferencia: Datos) -> str:
     """What changed between two runs, and that none of them did it."""
-    cuantos = diferencia["habia"] - diferencia["quedaban"]
+    propias = diferencia.get("propias", 0)
+    cuantos = diferencia["habia"] - diferencia["quedaban"] - propias
     hecho = (
         f"Entre uno y otro se quitaron {numero(-cuantos)} por otra causa: no los borró esta supresión."
         if cuantos < 0
         else f"Entre uno y otro se añadieron {numero(cuantos)}."
     )
+    if propias:
+        hecho = (
+            f"Después del primero, esta misma supresión añadió {numero(propias)} para apartar lo retenido. "
+            f"{hecho}"
+        )
     return (
         f"{diferencia['destino']}, {diferencia['que']}: en el recuento final del "
         f"{momento(diferencia['tras'])} quedaban {numero(diferencia['quedaban'])} y en el inicial del "
@@ -206,24 +212,54 @@ def _conservado(papel: Papel, datos: Datos) -> None:
         )
     if not datos["exclusiones"]:
         papel.parrafo("No se retuvo ningún dato de la persona.")
+    _menciones(papel, datos)
+    _copia(papel, datos["copia"])
+
+
+def _menciones(papel: Papel, datos: Datos) -> None:
+    """What was decided about other people's rows, and what the counts say was erased of them."""
     for mencion in datos["menciones"]:
-        hecho = "borrados" if mencion["decision"] == "borrar" else "conservados"
+        hecho = "borrar" if mencion["decision"] == "borrar" else "conservar"
         motivo = f" Motivo: {mencion['motivo']}" if mencion["motivo"] else ""
         papel.parrafo(
-            f"Textos de otras fichas que mencionaban a la persona ({mencion['identificadores']}), {hecho}: "
-            f"{numero(mencion['cuantas'])}.{motivo}"
+            f"Textos de otras fichas que mencionaban a la persona ({mencion['identificadores']}), que se "
+            f"decidió {hecho}: {numero(mencion['cuantas'])}.{motivo}"
         )
-    _copia(papel, datos["copia"])
+    borradas = datos["menciones_borradas"]
+    decididas = sum(m["cuantas"] for m in datos["menciones"] if m["decision"] == "borrar")
+    if borradas:
+        papel.parrafo(
+            f"De los textos que se decidió borrar se borraron, según los recuentos: {_filas(borradas)}."
+        )
+    elif decididas:
+        papel.parrafo("De los textos que se decidió borrar no se borró ninguno, según los recuentos.")
+    # The history of a document goes with it, so of those counts it cannot be told how many were decided on.
+    if decididas and (len(borradas) > 1 or sum(f["cuantas"] for f in borradas) < decididas):
+        antes = (
+            ", o lo borró antes una ejecución que cuenta un documento anterior" if datos["anteriores"] else ""
+        )
+        papel.parrafo(
+            "Lo que se decidió borrar y no está en esos recuentos no se halló al ejecutar la supresión: ya "
+            f"no estaba en su sitio, ya no mencionaba a la persona o estaba retenido{antes}."
+        )
+
+
+def _filas(filas: list[Datos]) -> str:
+    return "; ".join(f"{f['destino']}, {f['que']}: {numero(f['cuantas'])}" for f in filas)
 
 
 def _copia(papel: Papel, copia: Datos) -> None:
     if copia["hasta"]:
+        de_otros = (
+            f", incluidos los textos de otras fichas que la mencionaban ({_filas(copia['de_otros'])})"
+            if copia["de_otros"]
+            else ""
+        )
         papel.parrafo(
             "Se guarda una copia bloqueada y cifrada, a disposición solo de jueces, fiscales y "
             f"administraciones competentes. Se destruye el {dia(copia['hasta'])} (artículo 32 de la Ley "
             f"Orgánica 3/2018). Filas que contiene: {numero(copia['filas'])}. Son los datos, las "
-            "conversaciones y las anotaciones que se borraron en esta aplicación, incluidos los textos de "
-            "otras fichas, los documentos, los avisos retirados y las anotaciones que la mencionaban. No "
+            f"conversaciones y las anotaciones que se borraron en esta aplicación{de_otros}. No "
             "contiene los vectores, que se calculan de esos textos, las sesiones, los expedientes de acceso, "
             "las direcciones anotadas en otras solicitudes ni lo que se borró fuera de esta aplicación."
         )

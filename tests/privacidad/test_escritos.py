@@ -289,7 +289,10 @@ def test_what_was_kept_is_told_with_its_reason(
     escrito = solicitud.escritos.get()
     texto = leer(escrito.pdf)
     assert "Se destruye el 04/05/2031" in texto
-    assert "mencionaban a la persona (el teléfono, otro de sus datos), conservados: 1. Motivo: Es el" in texto
+    assert (
+        "mencionaban a la persona (el teléfono, otro de sus datos), que se decidió conservar: 1. Motivo: Es"
+        in texto
+    )
     assert "ajeno" not in texto
     assert "ajeno" not in json.dumps(escrito.datos)
 
