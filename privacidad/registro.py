@@ -27,6 +27,9 @@ from privacidad.models import Asiento
 ORIGEN = "0" * 64
 #: The command whose runs say how the register stood.
 VERIFICAR = "verificar_registro"
+#: The entry of a replay that put lost entries back, ``{"desde": number, "hasta": number}``: what they tell of
+#: may have been lost with them.
+RESTAURADA = "restaurada"
 NO_ES_UNA_LINEA = "not a line of the register"
 #: Rows per round trip: what a walk of the whole register holds in memory.
 LOTE = 2000

@@ -42,6 +42,7 @@ TIPOS = {
     "limitacion_levantada": gettext_lazy("Limitación levantada"),
     "mencion": gettext_lazy("Mención decidida"),
     "reaplicada": gettext_lazy("Supresión reaplicada"),
+    "restaurada": gettext_lazy("Asientos repuestos tras restaurar"),
     "recordatorio": gettext_lazy("Recordatorio enviado"),
     "rectificacion": gettext_lazy("Dato rectificado"),
     "supresion": gettext_lazy("Datos borrados"),
