@@ -59,7 +59,7 @@ def rehacer(quien: Sujeto) -> tuple[int, int, list[Pendiente]]:
                 tipo="reaplicada", resumen=suyo, datos={"borrados": {"memoria": {"documentos": borrados}}}
             )
         limitaciones, a_mano = _limitar(quien, asientos)
-        a_mano += [_pendiente(a) for a in asientos if a.tipo == "rectificacion" and _sin_rectificar(quien, a)]
+        a_mano += [pendiente(a) for a in asientos if a.tipo == "rectificacion" and _sin_rectificar(quien, a)]
     return borrados, limitaciones, a_mano
 
 
@@ -121,7 +121,7 @@ def _limitar(quien: Sujeto, asientos: list[Asiento]) -> tuple[int, list[Pendient
         elif "clave" not in a.datos and not suyas.filter(creada__gt=a.momento).exists():
             # An old entry does not say what it was over: told until somebody does it again. Of one that does,
             # what it was over is not here.
-            a_mano.append(_pendiente(a))
+            a_mano.append(pendiente(a))
     return hechas, a_mano
 
 
@@ -176,7 +176,8 @@ def _sin_rectificar(quien: Sujeto, asiento: Asiento) -> bool:
     return suyos.filter(key=clave, updated_at__lte=escrito).exists()
 
 
-def _pendiente(asiento: Asiento) -> Pendiente:
+def pendiente(asiento: Asiento) -> Pendiente:
+    """What an entry of the register says, to be done by hand."""
     return Pendiente(asiento.numero, asiento.tipo, asiento.momento.isoformat())
 
 

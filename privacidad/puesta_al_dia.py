@@ -2,8 +2,7 @@
 up to date with it, step by step, as far as the register says.
 
 The steps are the ones that were taken: nothing is registered anew, no document is issued again, and each step
-says that it was rebuilt. What cannot be rebuilt is told: requests that came in after the copy was made are
-known here only by their number and the digest of a person.
+says that it was rebuilt. What cannot be rebuilt is told.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ def cerrar(*, desde: int) -> list[dict[str, Any]]:
         estaba = solicitud.estado
         try:
             with transaction.atomic():
-                solicitud = _hasta_el_ultimo(solicitud, desde)
-        except (DatabaseError, _SinCamino) as error:
+                solicitud = hasta_el_ultimo(solicitud, desde)
+        except (DatabaseError, SinCamino) as error:
             # A database error may quote the row, and with it the person.
             logger.warning("%s no se ha podido poner al día (%s)", referencia, type(error).__name__)
             solicitud.refresh_from_db()
@@ -55,15 +54,18 @@ def cerrar(*, desde: int) -> list[dict[str, Any]]:
     return atrasadas
 
 
-def perdidas() -> list[str]:
-    """The numbers of the requests that the register leaves open and this database does not have.
+def perdidas(*, abiertas: bool) -> list[str]:
+    """The numbers of the requests that the register leaves open, or closed, and this database does not have.
 
-    They came in after the copy was made. Their deadline runs, and who asked must be found outside this
-    system.
+    They came in after the copy was made, and of their people it knows nothing (see
+    :mod:`privacidad.solicitudes_rehechas`). The deadline of the open ones runs, and who asked must be found
+    outside this system; of the closed ones, their documents.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_PERDIDAS, {"estados": list(Estado), "cerradas": sorted(estados.CERRADAS)})
-        return [fila[0] for fila in cursor.fetchall()]
+        cursor.execute(_PERDIDAS, {"estados": list(Estado)})
+        return [
+            referencia for referencia, tipo in cursor.fetchall() if (tipo in estados.ABIERTAS) == abiertas
+        ]
 
 
 def adelantar_referencias() -> None:
@@ -72,9 +74,19 @@ def adelantar_referencias() -> None:
         cursor.execute(_ADELANTAR)
 
 
-def retenciones_vigentes(suyo: str) -> list[tuple[str, str, str, str]]:
-    """What the register holds back of one person: ``(reference, destination, reason, digest of the key)``."""
-    vigentes: dict[tuple[str, str, str], str] = {}
+class Retencion(NamedTuple):
+    """A row that the register holds back: ``clave`` is the digest of its key."""
+
+    referencia: str
+    destino: str
+    motivo: str
+    clave: str
+    asiento: Asiento
+
+
+def retenciones_vigentes(suyo: str) -> list[Retencion]:
+    """What the register holds back of one person."""
+    vigentes: dict[tuple[str, str, str], Asiento] = {}
     cerradas: set[str] = set()
     for asiento in Asiento.objects.filter(resumen=suyo).order_by("numero").iterator():
         if asiento.tipo in Estado.values:
@@ -82,17 +94,34 @@ def retenciones_vigentes(suyo: str) -> list[tuple[str, str, str, str]]:
         elif asiento.tipo in ("exclusion", "exclusion_liberada") and "clave" in asiento.datos:
             cual = (asiento.referencia, asiento.datos["destino"], asiento.datos["clave"])
             if asiento.tipo == "exclusion":
-                vigentes[cual] = asiento.datos["motivo"]
+                vigentes[cual] = asiento
             else:
                 vigentes.pop(cual, None)
-    return [(r, d, motivo, clave) for (r, d, clave), motivo in vigentes.items() if r not in cerradas]
+    return [
+        Retencion(referencia, destino, a.datos["motivo"], clave, a)
+        for (referencia, destino, clave), a in vigentes.items()
+        if referencia not in cerradas
+    ]
+
+
+def retenciones_sin_poner() -> list[Asiento]:
+    """The entries of what the register holds back and nothing holds here: the row is not in what was
+    restored, or its request could not be made again. Held again, in whatever request, it is no longer one.
+    """
+    sin_poner = []
+    suyos = Asiento.objects.filter(tipo="exclusion", datos__has_key="clave")
+    for suyo in suyos.order_by("resumen").values_list("resumen", flat=True).distinct():
+        puestas = Exclusion.objects.activas().filter(solicitud__resumen=suyo, solicitud__cerrada__isnull=True)
+        aqui = {(destino, resumen(clave)) for destino, clave in puestas.values_list("destino", "clave")}
+        sin_poner += [r.asiento for r in retenciones_vigentes(suyo) if (r.destino, r.clave) not in aqui]
+    return sin_poner
 
 
 def soltar_lo_soltado(*, desde: int) -> None:
     """Let go what was let go after entry number ``desde``, in the requests that are still open."""
     sueltas = Asiento.objects.filter(tipo="exclusion_liberada", numero__gt=desde, datos__has_key="clave")
     for asiento in sueltas.order_by("numero").iterator():
-        vigentes = {(r, d, c) for r, d, _motivo, c in retenciones_vigentes(asiento.resumen)}
+        vigentes = {(r.referencia, r.destino, r.clave) for r in retenciones_vigentes(asiento.resumen)}
         if (asiento.referencia, asiento.datos["destino"], asiento.datos["clave"]) in vigentes:
             continue
         activas = Exclusion.objects.activas().filter(
@@ -143,7 +172,7 @@ def retener_de_nuevo(referencia: str, destino: str, clave: str, motivo: str) -> 
         Exclusion.objects.create(solicitud=solicitud, destino=destino, clave=clave, motivo=motivo, por=None)
 
 
-class _SinCamino(Exception):
+class SinCamino(Exception):
     """From where the copy has a request, the steps of the register do not lead on."""
 
 
@@ -166,9 +195,8 @@ WHERE s.estado <> u.tipo
 ORDER BY s.referencia
 """
 _PERDIDAS = f"""
-SELECT u.referencia FROM ({_ULTIMO_ESTADO.format(estados="%(estados)s")}) u
-WHERE u.tipo <> ALL (%(cerradas)s::text[])
-  AND NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = u.referencia)
+SELECT u.referencia, u.tipo FROM ({_ULTIMO_ESTADO.format(estados="%(estados)s")}) u
+WHERE NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = u.referencia)
 ORDER BY 1
 """
 _ADELANTAR = r"""
@@ -209,15 +237,23 @@ ORDER BY u.referencia
 """
 
 
-def _hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
+def hasta_el_ultimo(solicitud: Solicitud, desde: int, *, antes_de: str | None = None) -> Solicitud:
+    """Do what the entries after number ``desde`` say was done, in the caller's transaction; ``antes_de``, up
+    to the first of that kind.
+
+    Raises :class:`SinCamino` and ``DatabaseError``.
+    """
     actual = Solicitud.objects.select_for_update().get(pk=solicitud.pk)
     for asiento in _asientos(actual, desde):
+        if asiento.tipo == antes_de:
+            break
         if asiento.tipo == "supresion":
             _rehacer_evidencia(actual, asiento)
         elif asiento.tipo == "gestion":
             _rehacer_gestion(actual, asiento)
         elif asiento.tipo in ("copia_decidida", "copia_sellada"):
             _decidir_copia(actual, asiento)
+            guardar(actual)
         elif asiento.tipo in Estado.values:
             _dar_paso(actual, asiento)
     return actual
@@ -225,7 +261,7 @@ def _hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
 
 def _asientos(solicitud: Solicitud, desde: int) -> Iterator[Asiento]:
     return (
-        Asiento.objects.filter(referencia=solicitud.referencia, numero__gt=desde)
+        Asiento.objects.filter(resumen=solicitud.resumen, referencia=solicitud.referencia, numero__gt=desde)
         .order_by("numero")
         .iterator()
     )
@@ -233,7 +269,7 @@ def _asientos(solicitud: Solicitud, desde: int) -> Iterator[Asiento]:
 
 def _dar_paso(actual: Solicitud, asiento: Asiento) -> None:
     if not estados.permitida(actual.estado, asiento.tipo):
-        raise _SinCamino
+        raise SinCamino
     actual.estado = asiento.tipo
     if asiento.tipo == Estado.COMPLETADA:
         # It was completed: by then nothing was held back.
@@ -242,9 +278,14 @@ def _dar_paso(actual: Solicitud, asiento: Asiento) -> None:
         actual.sujeto_id, actual.reservado, actual.cerrada = "", b"", asiento.momento
         olvidar_direcciones(actual)
     guardar(actual)
+    anotar_paso(actual, asiento)
+
+
+def anotar_paso(actual: Solicitud, asiento: Asiento) -> None:
+    """Its step, which says that it was rebuilt."""
     Paso.objects.create(
         solicitud=actual,
-        estado=actual.estado,
+        estado=asiento.tipo,
         por=None,
         momento=asiento.momento,
         texto=_("Paso rehecho con el registro, después de restaurar una copia."),

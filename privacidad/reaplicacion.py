@@ -6,7 +6,8 @@ From the file of :mod:`privacidad.exportacion`, in this order:
 1. The entries the restored register has lost are put back verbatim: the chain goes on as if it had never been
    cut, and the numbers of requests that were given stay given.
 2. The requests that were closed after the copy was made are closed again, so that the next scheduled run does
-   not erase, in their name, what the person has said since.
+   not erase, in their name, what the person has said since; those that came in after it, of people the copy
+   knows, are made again.
 3. Whoever was erased and is here again goes again: what was there at the moment of the erasure and no more.
    What a sealed copy had of them is sealed again first.
 4. What was done to single data is done again, or told where the register cannot say how.
@@ -41,6 +42,7 @@ from privacidad import (
     puesta_al_dia,
     registro,
     retenidos,
+    solicitudes_rehechas,
     vallas,
 )
 from privacidad.copias_rehechas import Rehechas
@@ -60,7 +62,8 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
     """Replay the erasures of an exported register. Safe to repeat; it stops between two people.
 
     Returns ``reaplicadas`` (people), ``documentos_borrados``, ``hilos_borrados``, ``asientos_recuperados``,
-    ``solicitudes_atrasadas`` and ``solicitudes_perdidas`` (see :mod:`privacidad.puesta_al_dia`),
+    ``solicitudes_atrasadas``, ``solicitudes_perdidas`` and ``solicitudes_cerradas_perdidas`` (see
+    :mod:`privacidad.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`privacidad.solicitudes_rehechas`),
     ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`privacidad.datos_reaplicados`),
     ``copias_rehechas`` and ``copias_perdidas`` (see :mod:`privacidad.copias_rehechas`), ``completo`` and
     ``simulado``.
@@ -75,8 +78,11 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             registro.bloquear()
             hay = _ultimo_numero()
             recuperados = _recuperar(fichero, hay, lote) if copia.entradas > hay else 0
+            if recuperados:  # what those tell and is not here was lost, and nobody took it away
+                registro.anotar(tipo=registro.RESTAURADA, datos={"desde": hay + 1, "hasta": copia.entradas})
             puesta_al_dia.adelantar_referencias()
             atrasadas = puesta_al_dia.cerrar(desde=hay)
+            rehechas = solicitudes_rehechas.rehacer(lote)
             puesta_al_dia.soltar_lo_soltado(desde=hay)
             puesta_al_dia.decidir_copias(desde=hay)
             datos_reaplicados.adelantar_numeros()
@@ -87,6 +93,8 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
         if completo := bool(borrado["completo"] and datos["completo"]):
             _apartar_lo_retenido()
             copias.perder_las_que_faltan()
+            sin_poner = puesta_al_dia.retenciones_sin_poner()
+            datos["a_mano"] += [datos_reaplicados.pendiente(a)._asdict() for a in sin_poner]
         resultado = {
             **borrado,
             **datos,
@@ -95,7 +103,9 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             "copias_perdidas": copias.perdidas,
             "asientos_recuperados": recuperados,
             "solicitudes_atrasadas": atrasadas,
-            "solicitudes_perdidas": puesta_al_dia.perdidas(),
+            "solicitudes_rehechas": rehechas,
+            "solicitudes_perdidas": puesta_al_dia.perdidas(abiertas=True),
+            "solicitudes_cerradas_perdidas": puesta_al_dia.perdidas(abiertas=False),
             "simulado": simular,
         }
         if simular:
@@ -253,7 +263,7 @@ def _retenidos(quien: Sujeto) -> dict[str, tuple[str, ...]]:
     aqui = Exclusion.objects.activas().filter(solicitud__resumen=suyo, solicitud__cerrada__isnull=True)
     for nombre, clave in aqui.values_list("destino", "clave"):
         suyos.setdefault(nombre, set()).add(clave)
-    for referencia, nombre, motivo, clave in puesta_al_dia.retenciones_vigentes(suyo):
+    for referencia, nombre, motivo, clave, _asiento in puesta_al_dia.retenciones_vigentes(suyo):
         for presente in _claves(quien, nombre):
             if resumen(presente) == clave and presente not in suyos.get(nombre, ()):
                 suyos.setdefault(nombre, set()).add(presente)

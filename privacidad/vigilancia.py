@@ -20,8 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import OuterRef, Subquery
 
 from memoria import politica
@@ -51,6 +53,8 @@ class Busqueda:
 
     suprimidos: int
     hallazgos: list[Hallazgo] = field(default_factory=list)
+    #: References of requests that a restore took away, whose person is there again: there is none to reopen.
+    sin_solicitud: list[str] = field(default_factory=list)
     #: ``{destination: why it could not be asked}``.
     sin_respuesta: dict[str, str] = field(default_factory=dict)
     completa: bool = True
@@ -68,6 +72,7 @@ def buscar(*, cuantos: int, agotado: Callable[[], bool]) -> Busqueda:
         return busqueda
     hasta = max(s.valla for s in suprimidos.values())
     hallados: dict[int, Hallazgo] = {}
+    sin_solicitud: set[str] = set()
     for d in destinos.DESTINOS:
         if not d.activo:
             continue
@@ -78,17 +83,23 @@ def buscar(*, cuantos: int, agotado: Callable[[], bool]) -> Busqueda:
                     break
                 suprimido = suprimidos.get(_resumen(rastro))
                 if suprimido and rastro.desde < (suprimido.valla if d.vallado else suprimido.momento):
+                    if suprimido.solicitud_id is None:
+                        sin_solicitud.add(suprimido.referencia)
+                        continue
                     hallado = Hallazgo(suprimido.solicitud_id, rastro.sujeto_id)
                     hallados.setdefault(suprimido.solicitud_id, hallado).destinos.add(d.nombre)
         except DestinoNoDisponible as error:
             busqueda.sin_respuesta[d.nombre] = str(error)
     busqueda.hallazgos = list(hallados.values())
+    busqueda.sin_solicitud = sorted(sin_solicitud)
     return busqueda
 
 
 @dataclass(frozen=True, slots=True)
 class _Suprimido:
-    solicitud_id: int
+    referencia: str
+    #: ``None`` when only the register knows of it.
+    solicitud_id: int | None
     #: From then on, what there is of them is new…
     momento: datetime
     #: …and where the fence keeps them out, from then on.
@@ -99,22 +110,23 @@ def _suprimidos() -> dict[bytes, _Suprimido]:
     """By digest, the last erasure of each subject that was erased whole and has no request open."""
     abiertas = set(Solicitud.objects.abiertas().values_list("resumen", flat=True))
     suprimidos: dict[bytes, _Suprimido] = {}
-    for pk, digesto, momento, empezo in _completadas():
+    for referencia, pk, digesto, momento, empezo in chain(_completadas(), _solo_en_el_registro()):
         if digesto not in abiertas:
             # The fence is raised just after the run begins, so it never ends before this. Of a run rebuilt
             # from the register nobody knows when it began, and its fence was lost with the database.
             valla = max(momento, empezo + timedelta(minutes=settings.VALLA_MINUTOS)) if empezo else momento
             anterior = suprimidos.get(bytes.fromhex(digesto))
             if anterior is None or anterior.momento < momento:
-                suprimidos[bytes.fromhex(digesto)] = _Suprimido(pk, momento, valla)
+                suprimidos[bytes.fromhex(digesto)] = _Suprimido(referencia, pk, momento, valla)
     return suprimidos
 
 
-def _completadas() -> Iterator[tuple[int, str, datetime, datetime | None]]:
-    """``(request, digest, moment of its last evidence, when the run that left it began)``.
+#: ``(reference, request, digest, moment of its last evidence, when the run that left it began)``.
+_Completada = tuple[str, int | None, str, datetime, datetime | None]
 
-    A run that was rebuilt after a restore has no beginning: its step is of when its entry was written.
-    """
+
+def _completadas() -> Iterator[_Completada]:
+    """A run that was rebuilt after a restore has no beginning: its step is of when its entry was written."""
     evidencia = Evidencia.objects.filter(solicitud=OuterRef("pk")).order_by("-pk").values("momento")[:1]
     # A step takes the time its transaction began, and the run's evidence is of the same transaction.
     empezo = (
@@ -129,9 +141,32 @@ def _completadas() -> Iterator[tuple[int, str, datetime, datetime | None]]:
         .annotate(borrado=Subquery(evidencia))
         .annotate(empezo=Subquery(empezo))
         .order_by("pk")
-        .values_list("pk", "resumen", "borrado", "empezo")
+        .values_list("referencia", "pk", "resumen", "borrado", "empezo")
         .iterator()
     )
+
+
+def _solo_en_el_registro() -> Iterator[_Completada]:
+    """Those that came in after the copy a restore put here, and were completed: the watch knows their people
+    by the register (see :mod:`privacidad.solicitudes_rehechas`)."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SOLO_EN_EL_REGISTRO, {"estados": list(Estado), "completada": Estado.COMPLETADA.value})
+        yield from ((referencia, None, *resto, None) for referencia, *resto in cursor.fetchall())
+
+
+_SOLO_EN_EL_REGISTRO = """
+SELECT a.referencia, a.resumen, max((a.datos ->> 'momento')::timestamptz)
+FROM public.privacidad_asiento a
+WHERE a.tipo = 'supresion'
+  AND NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = a.referencia)
+  AND %(completada)s = (
+      SELECT u.tipo FROM public.privacidad_asiento u
+      WHERE u.resumen = a.resumen AND u.referencia = a.referencia AND u.tipo = ANY (%(estados)s::text[])
+      ORDER BY u.numero DESC LIMIT 1
+  )
+GROUP BY a.referencia, a.resumen
+ORDER BY a.referencia
+"""
 
 
 def _resumen(rastro: Rastro) -> bytes:

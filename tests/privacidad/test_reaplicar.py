@@ -160,6 +160,8 @@ def historia(
 def hasta_completada(dpo: Any, otro_dpo: Any) -> Callable[..., None]:
     """Take a request on, from wherever it is, to its end."""
 
+    orden = list(Estado.values)
+
     def seguir(solicitud: Solicitud) -> None:
         for paso, servicio, datos in (
             (Estado.IDENTIFICADA, servicios.identificar, {"como": "DNI en tienda", "por": dpo}),
@@ -167,7 +169,7 @@ def hasta_completada(dpo: Any, otro_dpo: Any) -> Callable[..., None]:
             (Estado.APROBADA, servicios.aprobar, {"por": otro_dpo}),
             (Estado.COMPLETADA, servicios.ejecutar, {}),
         ):
-            if list(Estado).index(solicitud.estado) < list(Estado).index(paso):
+            if orden.index(solicitud.estado) < orden.index(paso):
                 servicio(solicitud=solicitud, **datos)
 
     return seguir
@@ -303,7 +305,7 @@ def test_los_asientos_perdidos_vuelven_tal_cual(historia: Any, copias: Copias, f
     assert datos["asientos_recuperados"] == len(exportados)
     aqui = [json.loads(e.linea()) for e in registro.entradas()]
     assert aqui[: len(exportados)] == exportados
-    assert [e["tipo"] for e in aqui[len(exportados) :]] == ["reaplicada"]
+    assert [e["tipo"] for e in aqui[len(exportados) :]] == ["restaurada", "reaplicada"]
     assert ordenar("exportar_registro", fichero)[0] == {"entradas": len(aqui)}
 
 
@@ -684,7 +686,9 @@ def test_las_limitaciones_se_rehacen_y_las_levantadas_se_levantan(
     # The register goes on speaking of each by its number, and the next one gets a new one.
     rehecha = Restriccion.objects.get(prefijo="clientes.C10", clave="")
     servicios.levantar(restriccion=rehecha, motivo="Era cierto", por=dpo)
-    assert Asiento.objects.filter(tipo="limitacion_levantada").last().datos["limitacion"] == nueva.pk
+    assert (
+        Asiento.objects.filter(tipo="limitacion_levantada").latest("numero").datos["limitacion"] == nueva.pk
+    )
     assert limitar("C10", "pref-idioma").pk > nueva.pk
 
 
@@ -895,6 +899,178 @@ def test_la_que_perdio_lo_que_le_anadio_otra_ejecucion_se_dice(
     datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
     assert (datos["copias_perdidas"], codigo) == ([con_copia.referencia], 3)
     assert not Documento.objects.exists()
+
+
+# -- requests that came in after the copy was made ---------------------------------------------------
+
+
+@pytest.mark.parametrize("ejecutada", [True, False])
+def test_lo_retenido_en_una_solicitud_posterior_a_la_copia_sigue_retenido(
+    ejecutada: bool, copias: Copias, fichero: Path, preferencia: Callable[..., None],
+    hasta: Callable[..., Any], dpo: Any, otro_dpo: Any,
+) -> None:  # fmt: skip
+    """Its request is made again: a hold is a hold over a row of somebody, in a request."""
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    copias.hacer()
+    solicitud = hasta(Estado.REVISADA, "C1", dia=plazos.hoy() - timedelta(days=9))
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
+    )
+    if ejecutada:
+        servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+        servicios.ejecutar(solicitud=solicitud)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    for _vez in range(2):
+        datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+        assert (datos["a_mano"], datos["solicitudes_perdidas"], codigo) == ([], [], 0)
+    rehecha = Solicitud.objects.get()
+    assert rehecha.estado == (Estado.PARCIAL if ejecutada else Estado.IDENTIFICADA)
+    assert (rehecha.referencia, rehecha.vence) == (solicitud.referencia, solicitud.vence)
+    assert Exclusion.objects.activas().get().clave == "pref-horario"
+    retenido = Documento.objects.get(key="pref-horario")
+    assert (retenido.retenido, retenido.limitado) == (True, ejecutada)
+    assert Documento.objects.count() == (1 if ejecutada else 2)
+    with (
+        closing(copias.conectar(rol="memoria_agentes")) as agente,
+        closing(copias.conectar()) as propia,
+    ):
+        vistos = agente.execute("SELECT key FROM langgraph.store WHERE key = 'pref-horario'").fetchall()
+        with pytest.raises(psycopg.Error, match="retenido"):
+            propia.execute("UPDATE langgraph.store SET value = '{}' WHERE key = 'pref-horario'")
+    assert bool(vistos) is not ejecutada
+    ordenar("ejecutar_supresiones")
+    assert Documento.objects.filter(key="pref-horario").exists()
+
+
+def test_lo_rehecho_sin_ejecutar_se_revisa_otra_vez(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any,
+    otro_dpo: Any,
+) -> None:  # fmt: skip
+    """Whatever names the person besides their id is in no register: nothing is erased on that."""
+    preferencia("C1")
+    copias.hacer()
+    solicitud = hasta(Estado.APROBADA, "C1")
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert datos["solicitudes_rehechas"] == [
+        {"referencia": solicitud.referencia, "estado": "identificada", "al_dia": False}
+    ]
+    assert (datos["solicitudes_perdidas"], codigo) == ([], 0)
+    assert f"{solicitud.referencia} llegó después de la copia" in avisos
+    assert "C1" not in avisos
+    assert ordenar("ejecutar_supresiones")[0]["completadas"] == 0
+    rehecha = Solicitud.objects.get()
+    servicios.revisar(solicitud=rehecha, por=dpo)
+    servicios.aprobar(solicitud=rehecha, por=otro_dpo)
+    servicios.ejecutar(solicitud=rehecha)
+    assert (rehecha.estado, Documento.objects.exists()) == (Estado.COMPLETADA, False)
+    assert ordenar("verificar_registro", "--contra", fichero)[2] == 0
+
+
+def test_la_segunda_solicitud_de_la_misma_persona_se_vincula_otra_vez(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any],
+    recibida: Callable[..., Any], hasta_completada: Callable[..., None],
+) -> None:  # fmt: skip
+    preferencia("C1")
+    copias.hacer()
+    una = hasta(Estado.REVISADA, "C1", dia=plazos.hoy())
+    otra = recibida("C1", dia=plazos.hoy() - timedelta(days=5))
+    una.refresh_from_db()
+    vence = una.vence
+    hasta_completada(una)
+    tercera = recibida("C1")
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["solicitudes_perdidas"], datos["solicitudes_cerradas_perdidas"], codigo) == ([], [], 0)
+    estados = dict(Solicitud.objects.values_list("referencia", "estado"))
+    assert estados == {
+        una.referencia: Estado.COMPLETADA,
+        otra.referencia: Estado.VINCULADA,
+        tercera.referencia: Estado.RECIBIDA,
+    }
+    assert Solicitud.objects.filter(vinculadas__referencia=otra.referencia).get().referencia == una.referencia
+    assert vence == plazos.vencimiento(otra.recibida)
+
+
+def test_lo_retenido_que_la_copia_no_tiene_se_dice(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any
+) -> None:
+    copias.hacer()
+    preferencia("C1")
+    servicios.excluir(
+        solicitud=hasta(Estado.REVISADA, "C1"),
+        destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo,
+    )  # fmt: skip
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    for _vez in range(2):
+        datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+        assert ([p["tipo"] for p in datos["a_mano"]], codigo) == (["exclusion"], 3)
+        asiento = Asiento.objects.get(tipo="exclusion")
+        assert f"Asiento {asiento.numero} (exclusion" in avisos
+
+
+def test_la_copia_bloqueada_de_una_solicitud_posterior_se_hace_otra_vez_antes_de_borrar(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], conversacion: Callable[..., None],
+    hasta: Callable[..., Any], dpo: Any, otro_dpo: Any,
+) -> None:  # fmt: skip
+    """Received and completed the same day, after the copy: the usual case."""
+    preferencia("C1")
+    conversacion("C1", "h-C1")
+    copias.hacer()
+    solicitud = hasta(Estado.REVISADA, "C1")
+    cuando = plazos.hoy() + timedelta(days=900)
+    servicios.decidir_copia(solicitud=solicitud, hasta=cuando, motivo=None, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    antes = sellado(solicitud)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["copias_perdidas"], codigo) == ([], 0)
+    assert [c["referencia"] for c in datos["copias_rehechas"]] == [solicitud.referencia]
+    rehecha = Solicitud.objects.get()
+    assert (rehecha.estado, rehecha.sujeto_id, rehecha.copia_hasta) == (Estado.COMPLETADA, "", cuando)
+    assert sellado(rehecha) == antes
+    assert not Documento.objects.exists()
+    # The watch knows who was erased.
+    assert ordenar("verificar_supresiones")[0]["verificadas"] == 1
+    devolver(copias, "C1")
+    assert ordenar("verificar_supresiones")[0]["reaparecidas"] == 1
+
+
+def test_de_quien_la_copia_no_sabia_nada_se_dice_y_se_sigue_buscando(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any]
+) -> None:
+    copias.hacer()
+    preferencia("C1")
+    solicitud = hasta(Estado.COMPLETADA, "C1")
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["solicitudes_cerradas_perdidas"], datos["solicitudes_rehechas"]) == (
+        [solicitud.referencia],
+        [],
+    )
+    assert codigo == 0
+    assert solicitud.referencia in avisos
+    datos, _, codigo = ordenar("verificar_supresiones")
+    assert (datos["verificadas"], datos["sin_solicitud"], codigo) == (1, [], 0)
+    devolver(copias, "C1")
+    datos, avisos, codigo = ordenar("verificar_supresiones")
+    assert (datos["sin_solicitud"], datos["reaparecidas"], codigo) == ([solicitud.referencia], 0, 3)
+    assert solicitud.referencia in avisos
+    # What it says to do does it.
+    ordenar("exportar_registro", fichero)
+    assert ordenar("reaplicar_supresiones", fichero)[2] == 0
+    assert not Documento.objects.exists()
+    assert Solicitud.objects.get().estado == Estado.COMPLETADA
+    datos, _, codigo = ordenar("verificar_supresiones")
+    assert (datos["verificadas"], datos["sin_solicitud"], codigo) == (1, [], 0)
 
 
 # -- destinations -----------------------------------------------------------------------------------

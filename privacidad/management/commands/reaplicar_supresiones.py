@@ -53,10 +53,24 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         for s in datos["solicitudes_atrasadas"]
         if not s["al_dia"]
     ]
+    avisos += [
+        _(
+            "%(referencia)s llegó después de la copia y se ha rehecho con el registro, sin los otros "
+            "identificadores de la persona: regístrelos otra vez, y revísela y apruébela de nuevo."
+        )
+        % s
+        for s in datos["solicitudes_rehechas"]
+        if not s["al_dia"]
+    ]
     if datos["solicitudes_perdidas"]:
         avisos.append(
             _("Solicitudes abiertas que la copia no tiene y hay que registrar otra vez: %(referencias)s.")
             % {"referencias": ", ".join(datos["solicitudes_perdidas"])}
+        )
+    if datos["solicitudes_cerradas_perdidas"]:
+        avisos.append(
+            _("Solicitudes cerradas que la copia no tiene; quedan su registro y su escrito: %(referencias)s.")
+            % {"referencias": ", ".join(datos["solicitudes_cerradas_perdidas"])}
         )
     if datos["copias_perdidas"]:
         avisos.append(

@@ -25,6 +25,14 @@ class Command(ComandoMemoria):
         busqueda = vigilancia.buscar(cuantos=opciones["batch_size"], agotado=lambda: plazo.agotado)
         reaparecidas = sum(self._reabrir(hallazgo, simular) for hallazgo in busqueda.hallazgos)
         menciones = self._menciones()
+        for referencia in busqueda.sin_solicitud:
+            self.avisar(
+                _(
+                    "%(referencia)s: ha reaparecido, y su solicitud se perdió al restaurar una copia. "
+                    "Ejecute «reaplicar_supresiones» con el registro exportado, que la rehace y lo borra."
+                )
+                % {"referencia": referencia}
+            )
         completadas = 0 if simular else self._verificar(plazo)
         enviados, avisado = self._recordar(simular)
         for nombre, motivo in busqueda.sin_respuesta.items():
@@ -36,6 +44,7 @@ class Command(ComandoMemoria):
         datos = {
             "verificadas": busqueda.suprimidos if busqueda.completa and not busqueda.sin_respuesta else 0,
             "reaparecidas": reaparecidas,
+            "sin_solicitud": busqueda.sin_solicitud,
             "menciones_reaparecidas": menciones,
             "completadas": completadas,
             "por_verificar": Gestion.objects.filter(estado=Gestion.Estado.POR_VERIFICAR).count(),
@@ -47,7 +56,8 @@ class Command(ComandoMemoria):
             "Personas suprimidas que se han vuelto a buscar: %(verificadas)d; reaparecidas: "
             "%(reaparecidas)d; recordatorios: %(recordatorios)d."
         )
-        bien = busqueda.completa and not busqueda.sin_respuesta and avisado and not menciones
+        por_hacer = bool(menciones or busqueda.sin_solicitud)
+        bien = busqueda.completa and not busqueda.sin_respuesta and avisado and not por_hacer
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
     def _reabrir(self, hallazgo: vigilancia.Hallazgo, simular: bool) -> bool:
