@@ -1,7 +1,7 @@
 // Nothing that is typed is lost: docs/decisiones/0006-borradores.md.
 //
-// A form with `data-borrador` is kept in this tab (sessionStorage) as it is typed, under the person and the path of the
-// page, until a page says that it was saved. Nothing of it is sent anywhere.
+// A form with `data-borrador` is kept in this tab (sessionStorage) as it is typed, under the person, the path of the
+// page and the supplier its address asks for, until a page says that it was saved. Nothing of it is sent anywhere.
 //   data-borrador="nuevo"    as the server gives it: a draft, if there is one, is put back
 //   data-borrador="enviado"  as it was sent: what is on the page is the draft
 "use strict";
@@ -10,7 +10,9 @@
   const PREFIJO = "borrador:";
   const usuario = document.currentScript.dataset.usuario;
   const mio = `${PREFIJO}${usuario}:`;
-  const clave = mio + location.pathname;
+  // What was being written of one supplier is not put into a page that was opened for another.
+  const pedido = new URLSearchParams(location.search).get("proveedor");
+  const clave = mio + location.pathname + (pedido ? `?proveedor=${encodeURIComponent(pedido)}` : "");
 
   // A tab may refuse (cookies blocked) or be full: then there are no drafts, and all the rest works.
   const guardar = (nombre, valor) => {
@@ -76,7 +78,10 @@
     if (sinGuardar) {
       anotar();
     } else if (borrador) {
-      poner(borrador.campos);
+      // The supplier of the address, when there is one, is who the page is about: another that was typed here comes
+      // back only if it was being saved.
+      const fijo = pedido && !borrador.enviado && alAbrir.find(([nombre, , dicho]) => nombre === "proveedor" && dicho);
+      poner(fijo ? borrador.campos.filter(([nombre]) => nombre !== "proveedor") : borrador.campos);
       if (escrito(estado()) === escrito(alAbrir)) {
         poner(alAbrir);
         borrar((n) => n === clave);
@@ -103,6 +108,18 @@
     window.addEventListener("beforeunload", (suceso) => {
       if (sinGuardar && !enviando) suceso.preventDefault();
     });
+    // "Volver sin guardar" is to want none of it: once that is confirmed, nothing of it is left.
+    for (const enlace of formulario.querySelectorAll(".acciones a.boton")) {
+      enlace.addEventListener("click", (suceso) => {
+        if (!sinGuardar || suceso.ctrlKey || suceso.metaKey || suceso.shiftKey) return;
+        if (!confirm(nota.dataset.borradorPregunta)) {
+          suceso.preventDefault();
+          return;
+        }
+        sinGuardar = false;
+        borrar((n) => n === clave);
+      });
+    }
     formulario.querySelector("[data-borrador-descartar]")?.addEventListener("click", () => {
       poner(alAbrir);
       sinGuardar = false;

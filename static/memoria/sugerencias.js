@@ -1,5 +1,5 @@
-// A field with a list of suggestions (<input list>): when what was typed leaves only one, leaving the field takes it.
-// The list itself, its arrows and its Enter are the browser's.
+// A field with a list of suggestions (<input list>): when what was typed leaves only one, leaving the field, or Enter,
+// takes it. The list itself and its arrows are the browser's.
 "use strict";
 
 (() => {
@@ -16,6 +16,12 @@
   document.addEventListener("change", (suceso) => {
     if (suceso.target.list) completar(suceso.target);
   }, true);
+  // Enter chooses; it does not send a form that is not finished, which would move on to whatever is missing.
+  document.addEventListener("keydown", (suceso) => {
+    if (suceso.key !== "Enter" || suceso.isComposing || !suceso.target.list) return;
+    suceso.preventDefault();
+    completar(suceso.target);
+  });
   // It arrived when the person had already gone on.
   document.addEventListener("htmx:afterSwap", (suceso) => {
     const campo = document.querySelector(`input[list="${CSS.escape(suceso.target.id)}"]`);

@@ -212,12 +212,13 @@ def test_leaving_asks_and_coming_back_finds_it(
         preguntas.append(dialogo.type)
         dialogo.dismiss()
 
+    inicio = pagina.get_by_role("link", name="Avisos", exact=True).first
     pagina.once("dialog", quedarse)
-    pagina.get_by_role("link", name="Volver sin guardar").click()
+    inicio.click()
     expect(pagina.get_by_label("Texto")).to_have_value(TEXTO)
     assert preguntas == ["beforeunload"]
     pagina.once("dialog", lambda d: d.accept())
-    pagina.get_by_role("link", name="Volver sin guardar").click()
+    inicio.click()
     pagina.wait_for_url("**/compras/avisos/")
     visita.ir(NUEVO)
     expect(pagina.get_by_label("Texto")).to_have_value(TEXTO)
@@ -228,6 +229,75 @@ def test_leaving_asks_and_coming_back_finds_it(
     visita.ir("/compras/avisos/")  # nothing is asked: an unanswered question would end the test
     visita.ir(NUEVO)
     expect(pagina.get_by_label("Texto")).to_have_value("")
+
+
+def test_going_back_without_saving_asks_once_and_leaves_nothing(
+    visitar: Callable[..., Visita], proveedores: Proveedor
+) -> None:
+    visita = visitar("compras")
+    pagina = visita.ir(NUEVO)
+    escribir(pagina)
+    preguntas: list[tuple[str, str]] = []
+
+    def contestar(dialogo: Any) -> None:
+        preguntas.append((dialogo.type, dialogo.message))
+        dialogo.dismiss() if len(preguntas) == 1 else dialogo.accept()
+
+    pagina.on("dialog", contestar)
+    pagina.get_by_role("link", name="Volver sin guardar").click()
+    expect(pagina.get_by_label("Texto")).to_have_value(TEXTO)
+    assert len(borradores(pagina)) == 1
+    pagina.get_by_role("link", name="Volver sin guardar").click()
+    pagina.wait_for_url("**/compras/avisos/")
+    assert [tipo for tipo, _ in preguntas] == ["confirm", "confirm"]
+    assert "se perderá" in preguntas[0][1]
+    assert borradores(pagina) == []
+    visita.ir(NUEVO)
+    expect(pagina.get_by_label("Texto")).to_have_value("")
+
+
+def test_a_draft_of_one_supplier_is_not_put_into_the_page_of_another(
+    visitar: Callable[..., Visita], proveedores: Proveedor
+) -> None:
+    visita = visitar("compras")
+    pagina = visita.ir(f"{NUEVO}?proveedor=Q0203")
+    pagina.on("dialog", lambda d: d.accept())
+    pagina.get_by_label("Texto").fill("Esto es del 203")
+    visita.ir(f"{NUEVO}?proveedor=Q0202")
+    expect(pagina.get_by_label("Proveedor")).to_have_value("Suministros 0202 (Q0202)")
+    expect(pagina.get_by_label("Texto")).to_have_value("")
+    # Nor does one begun on the page of no supplier, or that of another typed on this one.
+    visita.ir(NUEVO)
+    pagina.get_by_label("Proveedor").fill("P1")
+    visita.ir(f"{NUEVO}?proveedor=Q0202")
+    expect(pagina.get_by_label("Proveedor")).to_have_value("Suministros 0202 (Q0202)")
+    pagina.get_by_label("Proveedor").fill("P1")
+    pagina.get_by_label("Texto").fill("Esto es del 202")
+    visita.ir(f"{NUEVO}?proveedor=Q0202")
+    expect(pagina.get_by_label("Texto")).to_have_value("Esto es del 202")
+    expect(pagina.get_by_label("Proveedor")).to_have_value("Suministros 0202 (Q0202)")
+    pagina.get_by_role("button", name="Guardar el aviso").click()
+    expect(pagina.get_by_text("El aviso está guardado")).to_be_visible()
+    assert [d.prefix for d in Documento.objects.del_espacio("proveedores")] == ["proveedores.Q0202"]
+    visita.ir(f"{NUEVO}?proveedor=Q0203")
+    expect(pagina.get_by_label("Texto")).to_have_value("Esto es del 203")
+
+
+def test_enter_takes_the_supplier_and_saves_nothing(
+    visitar: Callable[..., Visita], proveedores: Proveedor
+) -> None:
+    pagina = visitar("compras").ir(NUEVO)
+    teclas = pagina.keyboard
+    expect(pagina.get_by_label("Proveedor")).to_be_focused()
+    teclas.type("turia alf", delay=10)
+    expect(pagina.locator("#proveedores-sugeridos option")).to_have_count(1)
+    teclas.press("Enter")
+    expect(pagina.get_by_label("Proveedor")).to_have_value("Alfarería del Túria (P1)")
+    expect(pagina.get_by_label("Proveedor")).to_be_focused()
+    teclas.press("Tab")
+    expect(pagina.get_by_label("Texto")).to_be_focused()
+    assert pagina.url.endswith(NUEVO)
+    expect(pagina.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_save_that_does_not_arrive_loses_nothing(
