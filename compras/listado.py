@@ -11,7 +11,7 @@ import binascii
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 from django.db.models import BooleanField, Q, TextField
@@ -185,10 +185,14 @@ def leer_marca(marca: str) -> Marca:
     try:
         fecha, escrito, prefijo, clave = json.loads(base64.urlsafe_b64decode(marca.encode()))
         momento = datetime.fromisoformat(escrito)
+        if momento.tzinfo is None:
+            raise MarcaNoValida
+        # In UTC it is what was written here, or a moment that no calendar has (OverflowError).
+        momento = momento.astimezone(UTC)
         # `encode`: half a surrogate is no text that PostgreSQL can be asked about.
         textos_validos = all(b"\x00" not in t.encode() for t in (fecha, prefijo, clave))
-    except (binascii.Error, ValueError, TypeError, AttributeError) as error:
+    except (binascii.Error, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise MarcaNoValida from error
-    if not textos_validos or momento.tzinfo is None:
+    if not textos_validos:
         raise MarcaNoValida
     return Marca(fecha, momento, prefijo, clave)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -148,8 +149,24 @@ def test_un_filtro_enviado_que_no_puede_ser_no_se_pierde(escribir: Escribir, nav
     assert "no está en la lista" in texto_de(respuesta)
 
 
+def _marca(texto: str) -> str:
+    return base64.urlsafe_b64encode(texto.encode()).decode()
+
+
 @pytest.mark.parametrize("marca", ["despues", "antes"])
-@pytest.mark.parametrize("valor", ["inventada", "", "ñ"])
+@pytest.mark.parametrize(
+    "valor",
+    [
+        "inventada",
+        "",
+        "ñ",
+        _marca("[" * 2900),
+        _marca('["2", "0001-01-01T00:00:00+23:59", "a", "b"]'),
+        _marca('["2", "9999-12-31T23:59:59-23:59", "a", "b"]'),
+        _marca('["2", "2026-01-01T00:00:00", "a", "b"]'),
+    ],
+    ids=range(7),
+)
 def test_una_marca_de_pagina_inventada_es_404(navegar: Navegar, marca: str, valor: str) -> None:
     assert navegar("compras").get(LISTA, {marca: valor}).status_code == 404
 
