@@ -9,6 +9,7 @@ is, so that importing a file again undoes no correction.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -36,6 +37,9 @@ OBLIGATORIAS = ("proveedor_id", "fecha", "texto")
 OPTATIVAS = ("aviso_id", "importancia", "asunto", "valido_hasta")
 #: With their vectors, some megabytes; a batch is one transaction, and one call of a remote model.
 AVISOS_POR_LOTE = 200
+LINEAS_ENTRE_PREGUNTAS = 5000
+# Spanish in UTF-8 that something read as Windows-1252 and wrote again.
+_MAL_COPIADO = re.compile("Ã[\u00a0-\u00bf‘’“”‰š¼œ‡]|Â[¡¿ºª«»°]|â€|â‚¬")
 
 
 @dataclass
@@ -53,7 +57,7 @@ class Importacion:
     avisados: list[dict[str, Any]] = field(default_factory=list)
     siguiente_linea: int | None = None
     anulada: bool = False
-    #: The first good lines, for whoever wants to look before it is done.
+    #: The first of the new ones, for whoever wants to look before it is done.
     muestra: list[Renglon] = field(default_factory=list)
 
     @property
@@ -143,21 +147,34 @@ class _Pasada:
 
     def hacer(self, origen: Path | BinaryIO, *, simulado: bool) -> Importacion:
         hecho = Importacion()
-        with hoja.abrir(origen) as fichero:
-            filas = hoja.leer(fichero, obligatorias=OBLIGATORIAS, optativas=OPTATIVAS)
-            renglones = _renglones(filas, hecho)
-            while lote := list(islice(renglones, self.por_lote)):
-                if self.parar():
-                    hecho.siguiente_linea = lote[0].linea
-                    break
-                hecho.muestra += lote[: self.muestra - len(hecho.muestra)] if self.muestra else []
-                with transaction.atomic():
-                    self._guardar(lote, hecho, simulado=simulado)
-                self.progreso(lote[-1].linea)
+        try:
+            self._leer(origen, hecho, simulado=simulado)
+        except hoja.LecturaParada:
+            hecho.siguiente_linea = 2  # the first names the columns
         for told in (hecho.rechazados, hecho.avisados):
             told.sort(key=lambda r: r["linea"])
         hecho.proveedores_creados.sort()
         return hecho
+
+    def _leer(self, origen: Path | BinaryIO, hecho: Importacion, *, simulado: bool) -> None:
+        with hoja.abrir(origen, parar=self.parar) as fichero:
+            filas = hoja.leer(fichero, obligatorias=OBLIGATORIAS, optativas=OPTATIVAS)
+            renglones = _renglones(self._hasta_parar(filas, hecho), hecho)
+            while lote := list(islice(renglones, self.por_lote)):
+                if self.parar():
+                    hecho.siguiente_linea = lote[0].linea
+                    break
+                with transaction.atomic():
+                    self._guardar(lote, hecho, simulado=simulado)
+                self.progreso(lote[-1].linea)
+
+    def _hasta_parar(self, filas: Iterator[Fila], hecho: Importacion) -> Iterator[Fila]:
+        """Lines that are all bad make no batch: it is asked among them too."""
+        for cuantas, fila in enumerate(filas, 1):
+            if cuantas % LINEAS_ENTRE_PREGUNTAS == 0 and self.parar():
+                hecho.siguiente_linea = fila.linea
+                return
+            yield fila
 
     def _guardar(self, lote: list[Renglon], hecho: Importacion, *, simulado: bool) -> None:
         """One batch, in a transaction."""
@@ -189,6 +206,7 @@ class _Pasada:
         if nuevos and not simulado:
             _poner(nuevos, hecho)
         hecho.creados += len(nuevos)
+        hecho.muestra += islice(nuevos.values(), self.muestra - len(hecho.muestra))
 
     def _motivo_de_no_anadir(self, renglon: Renglon, proveedores: dict[str, Proveedor]) -> str | None:
         proveedor = proveedores.get(renglon.proveedor_id)
@@ -249,13 +267,15 @@ def _renglones(filas: Iterator[Fila], hecho: Importacion) -> Iterator[Renglon]:
     """The good lines; the bad ones are noted in ``hecho``."""
     for fila in filas:
         if fila.campos is None:
-            hecho.rechazar(fila.linea, fila.motivo)
+            hecho.rechazar(fila.linea, _con_su_final(fila, fila.motivo))
             continue
         try:
             renglon = _renglon(fila.linea, fila.campos)
         except AvisoNoValido as error:
-            hecho.rechazar(fila.linea, str(error))
+            hecho.rechazar(fila.linea, _con_su_final(fila, str(error)))
             continue
+        for aviso in _dudas(fila):
+            hecho.avisar(fila.linea, aviso)
         if identificadores := _identificadores(renglon.documento):
             hecho.avisar(
                 fila.linea,
@@ -263,6 +283,26 @@ def _renglones(filas: Iterator[Fila], hecho: Importacion) -> Iterator[Renglon]:
                 % {"cuales": ", ".join(identificadores)},
             )
         yield renglon
+
+
+def _con_su_final(fila: Fila, motivo: str) -> str:
+    """A line whose quotes took others with it says which."""
+    if fila.hasta <= fila.linea:
+        return motivo
+    return _("%(motivo)s Sus comillas se abren aquí y se cierran en la línea %(hasta)s.") % {
+        "motivo": motivo,
+        "hasta": fila.hasta,
+    }
+
+
+def _dudas(fila: Fila) -> Iterator[str]:
+    if fila.sospechosa:
+        yield _(
+            "Sus comillas se cierran en la línea %(hasta)s, y dentro parece haber otras líneas del fichero: "
+            "compruebe que no falta cerrarlas antes."
+        ) % {"hasta": fila.hasta}
+    if fila.campos and any(_MAL_COPIADO.search(v) for v in fila.campos.values()):
+        yield _("Tiene letras mal copiadas, como «Ã±» por «ñ»: compruebe cómo se guardó el fichero.")
 
 
 def _identificadores(documento: dict[str, Any]) -> list[str]:

@@ -55,14 +55,17 @@ def importar_proveedores(
     Raises ``FicheroNoValido``.
     """
     hecho = ImportacionProveedores()
-    with hoja.abrir(origen) as fichero:
-        lineas = _buenas(hoja.leer(fichero, obligatorias=OBLIGATORIAS, optativas=OPTATIVAS), hecho)
-        while lote := list(islice(lineas, por_lote)):
-            if parar():
-                hecho.siguiente_linea = lote[0].linea
-                break
-            with transaction.atomic():
-                _guardar(lote, hecho, simulado=simulado)
+    try:
+        with hoja.abrir(origen, parar=parar) as fichero:
+            lineas = _buenas(hoja.leer(fichero, obligatorias=OBLIGATORIAS, optativas=OPTATIVAS), hecho)
+            while lote := list(islice(lineas, por_lote)):
+                if parar():
+                    hecho.siguiente_linea = lote[0].linea
+                    break
+                with transaction.atomic():
+                    _guardar(lote, hecho, simulado=simulado)
+    except hoja.LecturaParada:
+        hecho.siguiente_linea = 2  # the first names the columns
     hecho.rechazados.sort(key=lambda r: r["linea"])
     return hecho
 

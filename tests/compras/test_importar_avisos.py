@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -139,7 +140,10 @@ def test_columnas_en_otro_orden_y_las_que_sobran(bd: str, fichero: Callable[...,
         (b"proveedor_id,fecha,texto,texto\nP1,2026-03-09,a,b\n", "columnas repetidas: texto"),
         (b"PK\x03\x04\x14\x00\x81\x00", "no es texto"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "faltan columnas"),
-        ("proveedor_id,fecha,texto\n".encode("utf-16"), "faltan columnas"),
+        ("proveedor_id,fecha,texto\n".encode("utf-16"), "está en UTF-16"),
+        ("proveedor_id,fecha,texto\n".encode("utf-16-le"), "está en UTF-16"),
+        ("proveedor_id,fecha,texto\n".encode("utf-16-be"), "está en UTF-16"),
+        (b"x" * (hoja.LARGO_MAXIMO_LEIDO + 1) + b",fecha,texto\n", "nombre de columna larguísimo"),
     ],
 )
 def test_lo_que_no_es_un_csv_de_avisos_es_un_error_de_uso(
@@ -198,8 +202,111 @@ def test_unas_comillas_mal_puestas_no_se_llevan_las_demas_lineas(bd: str, tmp_pa
         encoding="utf-8",
     )
     codigo, datos, _ = importar(ruta)
-    assert (codigo, datos["creados"]) == (3, 1)
+    assert (codigo, datos["creados"]) == (3, 2)
     assert [r["linea"] for r in datos["rechazados"]] == [2, 4]
+    assert "hasta la línea 5" in datos["rechazados"][1]["motivo"]
+
+
+@pytest.mark.parametrize(
+    "despues",
+    ["", 'P1,ZZ,2026-03-09,"Bien"\n', 'P1,ZZ,2026-03-09,"dos\nlíneas"\n'],
+    ids=["nada", "comillas", "dos-lineas"],
+)
+@pytest.mark.parametrize("cuantas", [3, 700])
+def test_unas_comillas_sin_cerrar_cuestan_su_linea_y_ninguna_mas(
+    bd: str, tmp_path: Path, cuantos: Callable[[], int], despues: str, cuantas: int
+) -> None:
+    ruta = tmp_path / "avisos.csv"
+    buenas = "".join(f"P1,A{n},2026-03-09,Aviso {n}\n" for n in range(cuantas))
+    ruta.write_text(
+        f'proveedor_id,aviso_id,fecha,texto\nP1,A,2026-03-09,"Sin cerrar\n{buenas}{despues}', encoding="utf-8"
+    )
+    codigo, datos, _ = importar(ruta, "--all-or-nothing")
+    assert (codigo, datos["anulada"], cuantos()) == (3, True, 0)
+    codigo, datos, _ = importar(ruta)
+    assert (codigo, datos["creados"]) == (3, cuantas + bool(despues))
+    assert [r["linea"] for r in datos["rechazados"]] == [2]
+    assert "no se cierran bien" in datos["rechazados"][0]["motivo"]
+
+
+def test_unas_comillas_que_se_llevan_otras_lineas_lo_dicen(bd: str, tmp_path: Path) -> None:
+    """It is a file as good as any: nobody knows but who wrote it."""
+    ruta = tmp_path / "avisos.csv"
+    ruta.write_text(
+        "proveedor_id,aviso_id,fecha,texto\n"
+        'P1,A1,2026-03-09,"Sin cerrar\nP1,A2,2026-03-09,Tragada\nP1,A3,2026-03-09,Cierra"\n'
+        'P1,A4,09/03/2026,"dos\nlíneas"\n',
+        encoding="utf-8",
+    )
+    codigo, datos, _ = importar(ruta)
+    assert (codigo, datos["creados"]) == (3, 1)
+    assert [a["linea"] for a in datos["avisados"]] == [2]
+    assert "se cierran en la línea 4" in datos["avisados"][0]["motivo"]
+    assert [r["linea"] for r in datos["rechazados"]] == [5]
+    assert "se cierran en la línea 6" in datos["rechazados"][0]["motivo"]
+
+
+# -- letters that would be stored as others ---------------------------------------------------------------
+
+
+def test_un_octeto_suelto_no_estropea_las_letras_de_todo_el_fichero(
+    bd: str, tmp_path: Path, cuantos: Callable[[], int]
+) -> None:
+    ruta = tmp_path / "avisos.csv"
+    lineas = [f"P1,A{n},2026-03-09,Año y señal {n}\r\n".encode() for n in range(4000)]
+    lineas[3000] = "P1,A,2026-03-09,Señal\r\n".encode("cp1252")
+    ruta.write_bytes(b"proveedor_id,aviso_id,fecha,texto\r\n" + b"".join(lineas))
+    codigo, _, dicho = importar(ruta)
+    assert (codigo, cuantos()) == (2, 0)
+    assert "está en UTF-8, pero la línea 3002 " in dicho
+    lineas = [linea.decode(errors="replace").replace("\ufffd", "ñ").encode("cp1252") for linea in lineas]
+    lineas[2500] = "P1,A,2026-03-09,Señal\r\n".encode()
+    ruta.write_bytes(b"proveedor_id,aviso_id,fecha,texto\r\n" + b"".join(lineas))
+    codigo, _, dicho = importar(ruta)
+    assert (codigo, cuantos()) == (2, 0)
+    assert "está en Windows-1252, pero la línea 2502 " in dicho
+
+
+def test_lo_que_en_windows_1252_parece_utf_8_sin_serlo_llega_entero(
+    bd: str, fichero: Callable[..., Path], fila: Fila
+) -> None:
+    texto = "Dice «SÍ», «AQUÍ» y “QUÉ”: año"
+    assert importar(fichero([["P1", "A1", "2026-03-09", texto]], codificacion="cp1252"))[0] == 0
+    assert fila("P1", "A1")["value"]["texto"] == texto
+
+
+@pytest.mark.parametrize("texto", ["Año", "¿Qué?", "20 €", "Él dijo “no”"])
+def test_las_letras_que_ya_venian_mal_copiadas_se_senalan(
+    bd: str, fichero: Callable[..., Path], texto: str
+) -> None:
+    malo = texto.encode().decode("cp1252", errors="replace")
+    _, datos, _ = importar(fichero([["P1", "A1", "2026-03-09", malo], ["P1", "A2", "2026-03-09", texto]]))
+    assert [a["linea"] for a in datos["avisados"]] == [2]
+    assert "letras mal copiadas" in datos["avisados"][0]["motivo"]
+
+
+# -- what has no end ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("orden", ["importar_avisos", "importar_proveedores"])
+def test_lo_que_no_es_un_fichero_corriente_no_se_lee(bd: str, tmp_path: Path, orden: str) -> None:
+    os.mkfifo(tmp_path / "tubo")
+    for ruta in (Path("/dev/zero"), tmp_path / "tubo"):
+        with pytest.raises(CommandError, match="No se puede leer") as error:
+            call_command(orden, str(ruta), stderr=io.StringIO())
+        assert error.value.returncode == 2
+
+
+def test_se_para_tambien_mientras_se_mira_la_codificacion_y_entre_lineas_malas(
+    bd: str, fichero: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    malas = fichero([["P1", f"A{n}", "mala", "x"] for n in range(9)])
+    hecho = importacion.importar(malas, parar=lambda: True)
+    assert (hecho.siguiente_linea, hecho.rechazados) == (2, [])
+    monkeypatch.setattr(importacion, "LINEAS_ENTRE_PREGUNTAS", 3)
+    preguntas = iter([False, False, True])  # the file is one piece, to be looked at
+    hecho = importacion.importar(malas, parar=lambda: next(preguntas))
+    assert (hecho.siguiente_linea, len(hecho.rechazados)) == (7, 5)
 
 
 def test_un_campo_sin_fin_se_dice_y_no_agota_la_memoria(bd: str, tmp_path: Path) -> None:
@@ -210,7 +317,21 @@ def test_un_campo_sin_fin_se_dice_y_no_agota_la_memoria(bd: str, tmp_path: Path)
     codigo, _, dicho = importar(ruta)
     assert codigo == 2
     assert "millones de caracteres" in dicho
-    assert csv.field_size_limit() < hoja.LARGO_MAXIMO_LEIDO
+
+
+def test_leer_un_fichero_no_cambia_lo_largo_que_pueden_ser_los_campos_de_otro(tmp_path: Path) -> None:
+    """The limit is of the whole process: two threads that set it and put it back leave it wrong."""
+    ruta = tmp_path / "avisos.csv"
+    ruta.write_text("proveedor_id,fecha,texto\nP1,2026-03-09,a\nP1,2026-03-09,b\n")
+    antes = csv.field_size_limit()
+    with hoja.abrir(ruta) as uno, hoja.abrir(ruta) as otro:
+        primera = hoja.leer(uno, obligatorias=importacion.OBLIGATORIAS)
+        segunda = hoja.leer(otro, obligatorias=importacion.OBLIGATORIAS)
+        next(primera)
+        next(segunda)
+        assert len(list(primera)) == 1  # it ends while the other goes on
+        assert csv.field_size_limit() == antes == hoja.LARGO_MAXIMO_LEIDO
+        assert len(list(segunda)) == 1
 
 
 # -- again, and over what is there ------------------------------------------------------------------------
@@ -294,7 +415,7 @@ def test_por_lotes_y_con_plazo_se_puede_seguir_despues(
 ) -> None:
     filas = [["P1", f"A{n}", "2026-03-09", f"Aviso {n}"] for n in range(7)]
     ruta = fichero(filas)
-    paradas = iter([False, True])
+    paradas = iter([False, False, True])  # the first, of the encoding
     hecho = importacion.importar(ruta, por_lote=3, parar=lambda: next(paradas))
     assert (hecho.creados, hecho.siguiente_linea, cuantos()) == (3, 5, 3)
     codigo, datos, _ = importar(ruta, "--batch-size=3")

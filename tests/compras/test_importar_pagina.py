@@ -59,6 +59,21 @@ def test_se_mira_antes_y_se_guarda_despues(
     assert asiento.get_change_message() == "Avisos importados: 3. Líneas rechazadas: 1."
 
 
+def test_de_muestra_solo_se_ensena_lo_que_se_va_a_guardar(
+    proveedor: Any, navegar: Navegar, escribir: Callable[..., Any]
+) -> None:
+    cliente = navegar("compras")
+    cliente.post(IMPORTAR, llevado(subir(cliente, BUENAS)))
+    Proveedor.objects.create(codigo="P8", nombre="Cerrado", activo=False)
+    otras = "P8;A3;2026-03-11;De uno inactivo\nP1;A1;2026-03-09;Con otro texto\nP1;A5;2026-03-12;Es nuevo\n"
+    pagina = texto_de(subir(cliente, BUENAS + otras))
+    assert "Guardar 1 aviso" in pagina
+    assert "Los primeros avisos nuevos" in pagina
+    assert "Es nuevo" in pagina
+    for otro in ("Cierran en agosto", "Suben los portes", "De uno inactivo", "Con otro texto"):
+        assert otro not in pagina
+
+
 def test_confirmar_dos_veces_no_duplica(proveedor: Any, navegar: Navegar, cuantos: Callable[[], int]) -> None:
     cliente = navegar("compras")
     campos = llevado(subir(cliente, BUENAS))
