@@ -132,7 +132,9 @@ def test_un_agente_sobre_un_servicio_compatible_con_openai(
     assert primera["model"] == "modelo-de-prueba"
     assert primera["messages"][0] == {"role": "system", "content": prompt_cliente([])}
     assert "gallego" in segunda["messages"][0]["content"]
-    assert [t["function"]["name"] for t in primera["tools"]] == ["recordar_preferencia", "preferencias"]
+    assert [t["function"]["name"] for t in primera["tools"]] == [
+        *("recordar_preferencia", "preferencias", "consultar_documentos")
+    ]
 
 
 def test_la_clave_configurada_es_la_que_se_envia(
