@@ -1,7 +1,8 @@
-"""Whether each evidence is still the one that was written: the register holds the digest of every one.
+"""Whether each evidence is still there and the one that was written: the register has the digest of each.
 
 The table of the evidence is append-only, and a superuser goes past that. The entry of the same run is in the
-chain, so what no longer agrees with it was changed afterwards.
+chain, so what no longer agrees with it was changed afterwards. The documents that were issued are compared in
+the same way by :mod:`privacidad.escritos.guardados`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,16 @@ def alteradas() -> list[str]:
             if contenido is None or not any(contenido.coincide(datos) for datos in suyos):
                 nombradas.setdefault(referencia)
     return list(nombradas)
+
+
+def perdidas() -> list[str]:
+    """The references of the requests of which the register tells a run whose evidence is not here.
+
+    Not those that were lost with a restore (see :data:`privacidad.registro.RESTAURADA`).
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PERDIDAS)
+        return [referencia for (referencia,) in cursor.fetchall()]
 
 
 def recuentos(datos: dict[str, Any]) -> dict[str, dict[str, dict[str, int]]]:
@@ -141,4 +152,16 @@ SELECT e.id, s.referencia, e.resultado, e.destinos::text, e.vectores_huerfanos, 
        to_jsonb(e.momento) #>> '{}', e.posicion_wal
 FROM public.privacidad_evidencia e JOIN public.privacidad_solicitud s ON s.id = e.solicitud_id
 WHERE e.id > %s ORDER BY e.id LIMIT %s
+"""
+# Where the log was tells one run from another; entries from before it was written down say nothing.
+_PERDIDAS = f"""
+SELECT a.referencia
+FROM public.privacidad_asiento a
+WHERE a.tipo = 'supresion' AND a.datos ->> 'posicion_wal' IS NOT NULL
+  AND NOT EXISTS (
+    SELECT FROM public.privacidad_evidencia e JOIN public.privacidad_solicitud s ON s.id = e.solicitud_id
+    WHERE s.referencia = a.referencia AND e.posicion_wal = a.datos ->> 'posicion_wal'
+  )
+  AND NOT {registro.EN_LO_RESTAURADO}
+GROUP BY a.referencia ORDER BY min(a.numero)
 """

@@ -30,6 +30,14 @@ VERIFICAR = "verificar_registro"
 #: The entry of a replay that put lost entries back, ``{"desde": number, "hasta": number}``: what they tell of
 #: may have been lost with them.
 RESTAURADA = "restaurada"
+#: In SQL, whether the entry ``a`` is one of those. Only whole numbers are compared: the table may have been
+#: tampered with, and that is told by the chain.
+EN_LO_RESTAURADO = r"""EXISTS (
+    SELECT FROM public.privacidad_asiento r
+    WHERE r.tipo = 'restaurada' AND r.numero > a.numero
+      AND a.numero >= CASE WHEN r.datos ->> 'desde' ~ '^[0-9]{1,18}$' THEN (r.datos ->> 'desde')::bigint END
+      AND a.numero <= CASE WHEN r.datos ->> 'hasta' ~ '^[0-9]{1,18}$' THEN (r.datos ->> 'hasta')::bigint END
+)"""
 NO_ES_UNA_LINEA = "not a line of the register"
 #: Rows per round trip: what a walk of the whole register holds in memory.
 LOTE = 2000

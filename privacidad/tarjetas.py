@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from memoria.comandos import Salida
 from memoria.explorador.panel import Tarjeta
-from privacidad import plazos, registro
+from privacidad import plazos, registro, verificacion
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
 from privacidad.querysets import SolicitudQuerySet
@@ -65,9 +65,8 @@ def _registro_roto() -> Iterable[Tarjeta]:
     ultima = registro.ultima_verificacion()
     if ultima and ultima.codigo != Salida.HECHO and ultima.recuento["primera_rota"] is None:
         yield Tarjeta(
-            titulo=_("Hay una evidencia cambiada"),
-            frase=_("La evidencia de %(referencias)s no es la que se escribió: no coincide con el registro.")
-            % {"referencias": ", ".join(ultima.recuento.get("evidencias_alteradas", ()))},
+            titulo=verificacion.titulo(ultima.recuento),
+            frase=" ".join(verificacion.faltas(ultima.recuento)),
             url=reverse("privacidad:registro"),
             tono="mal",
         )

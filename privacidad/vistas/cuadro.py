@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from memoria.comandos import Salida
 from memoria.explorador.acceso import con_permiso
 from memoria.models import Ejecucion
-from privacidad import figuras, mensual, palabras
+from privacidad import figuras, mensual, palabras, verificacion
 from privacidad.estados import Estado
 from privacidad.models import Paso, Solicitud
 
@@ -130,7 +130,8 @@ def _ultima_verificacion() -> dict[str, Any]:
         "bien": ultima.codigo == Salida.HECHO,
         "roto": ultima.codigo == Salida.INTEGRIDAD,
         "primera_rota": ultima.recuento.get("primera_rota"),
-        "alteradas": ultima.recuento.get("evidencias_alteradas"),
+        "titulo": verificacion.titulo(ultima.recuento),
+        "faltas": verificacion.faltas(ultima.recuento),
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
+import logging
 import re
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from memoria.explorador.acceso import Peticion, con_permiso
 from privacidad import servicios
-from privacidad.escritos.datos import huella
+from privacidad.escritos.guardados import intacto
 from privacidad.models import Asiento, Escrito, Solicitud
+
+logger = logging.getLogger(__name__)
 
 TIPOS_DE_CONTENIDO = {"pdf": "application/pdf", "json": "application/json"}
 
@@ -28,7 +30,10 @@ TIPOS_DE_CONTENIDO = {"pdf": "application/pdf", "json": "application/json"}
 @con_permiso("privacidad.view_solicitud")
 @never_cache
 def escrito(request: Peticion, referencia: str, nombre: str, formato: str = "pdf") -> HttpResponse:
-    """The stored bytes. ``nombre`` is the number of a document, or its kind: then the latest of that kind."""
+    """The stored bytes. ``nombre`` is the number of a document, or its kind: then the latest of that kind.
+
+    Only while they are those that were issued, by the register: otherwise a sentence that says they are not.
+    """
     solicitud = get_object_or_404(Solicitud.objects.select_related("principal"), referencia=referencia)
     # A linked request was answered together with its principal.
     suyos = (solicitud.principal or solicitud).escritos.order_by("-pk")
@@ -36,6 +41,18 @@ def escrito(request: Peticion, referencia: str, nombre: str, formato: str = "pdf
     elegido = elegido or suyos.filter(numero=nombre).first()
     if elegido is None:
         raise Http404
+    if not intacto(elegido):
+        logger.error(
+            "%s %s no se sirve: no es el que se emitió según el registro",
+            elegido.solicitud.referencia,
+            elegido.numero,
+        )
+        return render(
+            request,
+            "privacidad/escrito_alterado.html",
+            {"title": elegido.numero, "solicitud": solicitud, "numero": elegido.numero},
+            status=500,
+        )
     contenido = servicios.descargar(escrito=elegido, formato=formato, por=request.user)
     respuesta = HttpResponse(contenido, content_type=TIPOS_DE_CONTENIDO[formato])
     respuesta["Content-Disposition"] = f'attachment; filename="{elegido.numero}.{formato}"'
@@ -87,7 +104,7 @@ def _autentico(numero: str, huella: str) -> Escrito | None:
     impresa = candidato.huella_datos if candidato else "0" * 64
     del_fichero = candidato.huella if candidato else "0" * 64
     coincide = _iguales(huella, impresa) | _iguales(huella, del_fichero)
-    return candidato if candidato and coincide and _intacto(candidato) else None
+    return candidato if candidato and coincide and intacto(candidato) else None
 
 
 class Registrado(NamedTuple):
@@ -112,11 +129,3 @@ def _registrado(numero: str, huella: str) -> Registrado | None:
 
 def _iguales(uno: str, otro: str) -> bool:
     return hmac.compare_digest(uno.encode(), otro.encode())
-
-
-def _intacto(escrito: Escrito) -> bool:
-    """Whether what is stored still has the digests it was issued with."""
-    return (
-        hashlib.sha256(escrito.pdf).hexdigest() == escrito.huella
-        and huella(escrito.datos) == escrito.huella_datos
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from memoria.comandos import Salida
 from memoria.explorador.acceso import con_permiso
-from privacidad import registro
+from privacidad import registro, verificacion
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia
 
@@ -71,13 +70,13 @@ def asientos(request: HttpRequest) -> HttpResponse:
 class ComoFue(NamedTuple):
     """The last verification, in words: ``tono`` repeats with an icon and a colour what ``frase`` says.
 
-    ``alteradas`` are the requests whose evidence is not the one in the register, when the register is whole.
+    ``guardado``: the register is whole, and some evidence or document it tells of is missing or altered.
     """
 
     frase: str
     tono: str
     cuando: Any
-    alteradas: Sequence[str] = ()
+    guardado: bool = False
 
 
 def como_fue() -> ComoFue:
@@ -86,12 +85,11 @@ def como_fue() -> ComoFue:
     if ejecucion is None:
         return ComoFue(_("Todavía no se ha verificado"), "aviso", None)
     if ejecucion.codigo != Salida.HECHO:
-        rota, alteradas = ejecucion.recuento["primera_rota"], ejecucion.recuento.get("evidencias_alteradas")
-        if rota is None and alteradas:
-            frase = _("Evidencia cambiada: %(referencias)s") % {"referencias": ", ".join(alteradas)}
-        else:
-            frase = _("Roto en el asiento %(numero)s") % {"numero": rota}
-        return ComoFue(frase, "mal", ejecucion.inicio, alteradas or [] if rota is None else [])
+        rota, frase = ejecucion.recuento["primera_rota"], " ".join(verificacion.faltas(ejecucion.recuento))
+        if rota is None and frase:
+            titulo = verificacion.titulo(ejecucion.recuento)
+            return ComoFue(f"{titulo}. {frase}", "mal", ejecucion.inicio, guardado=True)
+        return ComoFue(_("Roto en el asiento %(numero)s") % {"numero": rota}, "mal", ejecucion.inicio)
     return ComoFue(
         _("Entero: asientos comprobados, %(n)s") % {"n": ejecucion.recuento["entradas"]},
         "bien",

@@ -589,6 +589,39 @@ def test_the_evidence_file_has_the_digest_that_is_printed(
     assert any("borrar_sujeto" in orden for orden in evidencia["destinos"]["memoria"]["sql"])
 
 
+@pytest.mark.parametrize(
+    "cambio",
+    [
+        "pdf = pdf || 'x'",
+        "datos = jsonb_set(datos, '{responsable}', '\"Otro\"')",
+        "pdf = pdf || 'x', huella = encode(sha256(pdf || 'x'), 'hex')",
+    ],
+)
+def test_what_was_altered_is_not_served(
+    completada: Callable[..., Solicitud],
+    navegar: Callable[..., Any],
+    sin_guardas: Callable[..., None],
+    caplog: pytest.LogCaptureFixture,
+    cambio: str,
+) -> None:
+    solicitud = completada()
+    escrito = solicitud.escritos.get()
+    sin_guardas(f"UPDATE privacidad_escrito SET {cambio}")
+    dpo = navegar("dpo", nombre="quien-descarga")
+    for que in ("escrito", "evidencia"):
+        respuesta = dpo.get(reverse(f"privacidad:{que}", args=[solicitud.referencia, escrito.numero]))
+        assert respuesta.status_code == 500
+        assert respuesta["Content-Type"].startswith("text/html")
+        assert f"El documento {escrito.numero} no se entrega" in respuesta.content.decode()
+    avisos = [r.getMessage() for r in caplog.records if r.levelname == "ERROR" and "vistas" in r.name]
+    assert (
+        avisos
+        == [f"{solicitud.referencia} {escrito.numero} no se sirve: no es el que se emitió según el registro"]
+        * 2
+    )
+    assert not Asiento.objects.filter(tipo="escrito_descargado").exists()
+
+
 def test_a_linked_request_leads_to_the_document_of_its_principal(
     recibida: Callable[..., Any],
     dpo: Any,

@@ -125,6 +125,81 @@ def test_the_panel_the_dashboard_and_the_register_tell_it(
         assert "está roto" not in texto, pagina
 
 
+@pytest.mark.parametrize(
+    ("sentencia", "que", "dicho"),
+    [
+        ("DELETE FROM privacidad_evidencia WHERE solicitud_id = %s", "evidencias_perdidas", "{ref}"),
+        ("DELETE FROM privacidad_escrito WHERE solicitud_id = %s", "escritos_perdidos", "{ref} ({num})"),
+        *(
+            (
+                f"UPDATE privacidad_escrito SET {cambio} WHERE solicitud_id = %s",
+                "escritos_alterados",
+                "{ref} ({num})",
+            )
+            for cambio in (
+                "pdf = pdf || 'x'",
+                "datos = jsonb_set(datos, '{responsable}', '\"Otro\"')",
+                "datos = 'null'",
+                "huella = repeat('0', 64)",
+                "pdf = pdf || 'x', huella = encode(sha256(pdf || 'x'), 'hex')",
+                "huella_datos = repeat('0', 64)",
+                "tipo = 'denegacion', evidencia_id = NULL",
+            )
+        ),
+    ],
+)
+def test_what_is_missing_or_altered_is_named_and_shown(
+    dos: list[Solicitud],
+    sin_guardas: Callable[..., None],
+    navegar: Callable[..., Any],
+    sentencia: str,
+    que: str,
+    dicho: str,
+) -> None:
+    assert verificar()[2] == 0
+    numero = dos[0].escritos.get().numero
+    sin_guardas(sentencia, [dos[0].pk])
+    datos, avisos, codigo = verificar()
+    hallado = dicho.format(ref=dos[0].referencia, num=numero)
+    assert (datos[que], datos["primera_rota"], datos["ok"], codigo) == ([hallado], None, False, 6)
+    assert hallado in avisos
+    assert dos[1].referencia not in avisos
+    dpo = navegar("dpo", nombre="quien-mira")
+    for pagina in ("/", "/privacidad/cuadro/", "/privacidad/registro/"):
+        texto = dpo.get(pagina).content.decode()
+        assert hallado in texto, pagina
+        assert "está roto" not in texto, pagina
+
+
+def test_a_document_under_another_request_is_altered(
+    dos: list[Solicitud], sin_guardas: Callable[..., None]
+) -> None:
+    numero = dos[0].escritos.get().numero
+    sin_guardas("UPDATE privacidad_escrito SET solicitud_id = %s WHERE numero = %s", [dos[1].pk, numero])
+    datos, _, codigo = verificar()
+    assert (datos["escritos_alterados"], codigo) == ([f"{dos[1].referencia} ({numero})"], 6)
+
+
+def test_what_a_restore_lost_is_no_fault_and_what_went_afterwards_is(
+    dos: list[Solicitud], sin_guardas: Callable[..., None]
+) -> None:
+    """The entry of the replay says which entries it put back: what they tell may not be here."""
+    for tabla in ("escrito", "evidencia"):
+        sin_guardas(f"DELETE FROM privacidad_{tabla}")
+    uno, otro = Asiento.objects.filter(tipo="supresion").order_by("numero")
+    # The first request was carried out before the copy was made.
+    hasta = Asiento.objects.filter(referencia=dos[0].referencia).order_by("numero")
+    desde = max(a.numero for a in hasta) + 1
+    registro.anotar(tipo=registro.RESTAURADA, datos={"desde": desde, "hasta": otro.numero + 50})
+    datos, _, codigo = verificar()
+    assert datos["evidencias_perdidas"] == [dos[0].referencia]
+    assert len(datos["escritos_perdidos"]) == 1
+    assert datos["escritos_perdidos"][0].startswith(dos[0].referencia)
+    assert codigo == 6
+    registro.anotar(tipo=registro.RESTAURADA, datos={"desde": uno.numero, "hasta": otro.numero + 50})
+    assert verificar()[2] == 0
+
+
 def _sin_huella(sin_guardas: Callable[..., None]) -> None:
     """The register as it was before the digest: every entry computed again."""
     anterior = registro.ORIGEN

@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
 from privacidad import evidencias, exportacion, registro
+from privacidad.escritos import guardados
+from privacidad.verificacion import faltas
 
 
 class Command(ComandoMemoria):
@@ -29,25 +31,26 @@ class Command(ComandoMemoria):
         rota = verificacion.primera_rota
         if opciones["contra"] and rota is None:
             rota = self._contra(opciones["contra"], verificacion.entradas)
-        alteradas = evidencias.alteradas()
+        guardado = {
+            "evidencias_alteradas": (alteradas := evidencias.alteradas()),
+            # One that was changed may not be found as itself, and it is not missing.
+            "evidencias_perdidas": [r for r in evidencias.perdidas() if r not in alteradas],
+            "escritos_alterados": guardados.alterados(),
+            "escritos_perdidos": guardados.perdidos(),
+        }
         datos = {
             "entradas": verificacion.entradas,
-            "ok": rota is None and not alteradas,
+            "ok": rota is None and not any(guardado.values()),
             "primera_rota": rota,
-            "evidencias_alteradas": alteradas,
+            **guardado,
         }
         if rota is not None:
             frase = _("El registro está roto: el asiento %(numero)s falta o no es el que se escribió.") % {
                 "numero": rota
             }
             return Resultado(datos, frase, Salida.INTEGRIDAD, recuento=datos)
-        if alteradas:
-            frase = _(
-                "La evidencia de %(referencias)s no es la que se escribió: no coincide con el registro."
-            )
-            return Resultado(
-                datos, frase % {"referencias": ", ".join(alteradas)}, Salida.INTEGRIDAD, recuento=datos
-            )
+        if any(guardado.values()):
+            return Resultado(datos, " ".join(faltas(datos)), Salida.INTEGRIDAD, recuento=datos)
         return Resultado(
             datos,
             _("El registro está entero. Asientos comprobados: %(n)s.") % {"n": verificacion.entradas},
