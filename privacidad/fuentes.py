@@ -14,6 +14,7 @@ from privacidad import documentos
 from privacidad.anotaciones import ANOTACIONES
 from privacidad.identificadores import Buscados
 from privacidad.models import Solicitud
+from privacidad.nombres import NOMBRES
 from privacidad.retirados import RETIRADOS
 
 Direccion = tuple[str, str]
@@ -51,7 +52,7 @@ class Fuente(Protocol):
         """What goes with that row, as lines of a sealed copy."""
 
 
-FUENTES: tuple[Fuente, ...] = (documentos, RETIRADOS, ANOTACIONES)
+FUENTES: tuple[Fuente, ...] = (documentos, RETIRADOS, ANOTACIONES, NOMBRES)
 
 
 def textos(direcciones: Collection[Direccion]) -> dict[Direccion, tuple[str, list[str]]]:

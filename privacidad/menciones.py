@@ -1,8 +1,8 @@
 """Rows of other people whose text names the person: looked for at the review, decided one by one.
 
 The store's texts are searched, and those of :mod:`privacidad.fuentes`: the documents of the house, withdrawn
-notices and the log of purchasing. Checkpoints are binary and nothing of them is unpacked here: what another
-person's conversation says of this one goes with that conversation.
+notices, the log of purchasing and its names of suppliers. Checkpoints are binary and nothing of them is
+unpacked here: what another person's conversation says of this one goes with that conversation.
 """
 
 from __future__ import annotations

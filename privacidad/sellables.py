@@ -21,7 +21,7 @@ from privacidad.retirados import DEL_PROVEEDOR
 #: Rows fetched at a time. A row of a conversation may be large, so few.
 FILAS = 100
 #: What is of somebody else, or of nobody, and named the person: not for their access file.
-DE_OTROS = ("menciones", "documentos_pagina", "documentos_version", "retirados", "anotaciones")
+DE_OTROS = ("menciones", "documentos_pagina", "documentos_version", "retirados", "anotaciones", "nombres")
 
 
 def lineas(sujeto: Sujeto) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto
 from privacidad.destinos.casa import Casa
 from privacidad.destinos.compras import Compras
-from privacidad.destinos.documentos import Anotaciones, Documentos, Retirados
+from privacidad.destinos.documentos import Anotaciones, Documentos, Nombres, Retirados
 from privacidad.destinos.hilos import Hilos
 from privacidad.destinos.langfuse import Langfuse
 from privacidad.destinos.memoria import Memoria
@@ -26,6 +26,7 @@ DESTINOS: tuple[Destino, ...] = (
     Documentos(),
     Retirados(),
     Anotaciones(),
+    Nombres(),
     Langfuse(),
 )
 

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import npgettext_lazy
+from django.utils.translation import ngettext_lazy, npgettext_lazy
 
 from privacidad import documentos
 from privacidad.anotaciones import ANOTACIONES
 from privacidad.destinos.base import Destino, Recuento, Sujeto
 from privacidad.fuentes import Fuente
 from privacidad.models import Solicitud
+from privacidad.nombres import NOMBRES
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen, resumen_de_lista
 from privacidad.retirados import RETIRADOS
@@ -103,3 +104,18 @@ class Anotaciones(_DeFuente):
     que_no_crece = "anotaciones"
     tablas = frozenset({"public.django_admin_log"})
     consultas = (ANOTACIONES.CONTAR, ANOTACIONES.BORRAR)
+
+
+class Nombres(_DeFuente):
+    """Names of suppliers (:mod:`privacidad.nombres`): the code takes the place of each. That of the person,
+    when they are the supplier, is of :class:`privacidad.destinos.compras.Compras`."""
+
+    nombre = NOMBRES.NOMBRE
+    etiqueta = _("Nombres de proveedores que la mencionan")
+    etiquetas = {
+        "nombres": ngettext_lazy("nombre en la lista de proveedores", "nombres en la lista de proveedores")
+    }
+    fuente: ClassVar[Fuente] = NOMBRES
+    que_no_crece = "nombres"
+    columnas = {"public.compras_proveedor": frozenset({"nombre"})}
+    consultas = (NOMBRES.CONTAR, NOMBRES.BORRAR)

@@ -28,7 +28,8 @@ SIN_SUJETO: Mapping[str, tuple[str, str]] = {
         "password username first_name last_name email",
     ),
     "public.compras_proveedor": (
-        "The code by which purchasing keeps what it bought; of an erased supplier it is also the name.",
+        "The code by which purchasing keeps what it bought; of an erased supplier, or of one whose name "
+        "named somebody erased, it is also the name.",
         "codigo",
     ),
     "public.memoria_ejecucion": ("Runs of commands: counts only.", "comando recuento version"),
