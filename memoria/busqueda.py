@@ -12,17 +12,17 @@
 ``buscar_avisos`` is ``hallar_avisos`` without the filters. Nothing here returns markup: the texts are as they
 were written and a template escapes them.
 
-Each notice scores its similarity of meaning (the cosine, -1 to 1) plus the share of the question it has in
-its words (0 to 1: a rare word counts more than a common one, and a word of the same group of
-:mod:`memoria.vocabulario` counts for 0.7 of the word itself). Both are exact: there is no approximate index
-to miss a notice. Then, to tell apart what is as good, 0.02 more for a notice of importance "alta", up to 0.02
-for a recent one and 0.02 less for one past its ``valido_hasta``, which is still found: "¿cuándo cerraron?" is
-a question too. Nothing comes back when neither words nor meaning hold: see :func:`_hay_respuesta`. The
-measurements are in ``docs/decisiones/0004-busqueda.md``.
+What comes back has a reason of its own: a word of the question that tells (or one of its group in
+:mod:`memoria.vocabulario`), or a similarity of meaning (the cosine, -1 to 1) that reaches the model's
+threshold. Those are ranked twice, by similarity and by the share of the question they have in their words (a
+rare word counts more than a common one, and one of the same group for 0.7 of the word itself), and both
+rankings are fused by rank: 1 / (60 + place) in each, with equals in the same place. Both are exact: there is
+no approximate index to miss a notice. Then, to tell apart what is about as good, half a place for a notice of
+importance "alta", up to half for a recent one and half less for one past its ``valido_hasta``, which is still
+found: "¿cuándo cerraron?" is a question too. Nothing comes back when neither words nor meaning hold: see
+:func:`_hay_respuesta`. The measurements are in ``docs/decisiones/0004-busqueda.md``.
 
-For other tables: :func:`normalizada` makes their column of lexemes, :func:`lexico` ranks their rows by the
-words of a question given as :func:`en_palabras` (the words alone) or :func:`en_terminos` (and their groups),
-and :func:`tramos` and :func:`trozos` say where they matched.
+For other tables, what this takes from :mod:`memoria.terminos` is importable from here.
 """
 
 from __future__ import annotations
@@ -30,21 +30,49 @@ from __future__ import annotations
 import logging
 import math
 import re
-import unicodedata
 from collections.abc import Iterator
 from datetime import date, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from langgraph.store.base import BaseStore, SearchItem
 
 from memoria import erratas, politica, vocabulario
 from memoria.almacen import CAMPO_INCRUSTADO, AlmacenMemoria, en_texto
 from memoria.embeddings import EmbeddingsNoDisponibles
+from memoria.terminos import (
+    PESO_AFIN,
+    TERMINOS,
+    coberturas_sql,
+    en_palabras,
+    en_terminos,
+    lexico,
+    normalizada,
+    palabras,
+    termino,
+    tramos,
+    trozos,
+)
+
+__all__ = [
+    "LARGO_MAXIMO_CONSULTA",
+    "Hallazgo",
+    "buscar_avisos",
+    "en_palabras",
+    "en_terminos",
+    "hallar_avisos",
+    "lexico",
+    "normalizada",
+    "palabras",
+    "tramos",
+    "trozos",
+]
 
 logger = logging.getLogger(__name__)
 
 #: A question is a sentence, not a document: what is longer is cut, and its beginning decides.
 LARGO_MAXIMO_CONSULTA = 500
+# What a text of PostgreSQL cannot hold.
+_INDECIBLES = re.compile("[\x00\ud800-\udfff]")
 #: Of the question's telling words, one in so many must be in the supplier's notices to answer by words alone.
 PARTE_QUE_BASTA = 3
 
@@ -53,7 +81,8 @@ class Hallazgo(SearchItem):
     """A notice that answers the question, and why.
 
     ``marcas`` are the spans of ``value["texto"]``, in order and apart, that hold a word of the question;
-    ``por_significado`` says whether its meaning alone would have brought it.
+    ``por_significado`` says whether its meaning alone would have brought it: its similarity reaches the
+    threshold of the model.
     """
 
     __slots__ = ("marcas", "por_significado")
@@ -91,7 +120,8 @@ def buscar_avisos(
     that embeds is away: then full text alone decides). Never renews a notice, never returns one of another
     supplier.
 
-    Raises ``PoliticaIncumplida`` for an empty ``proveedor_id``.
+    Raises ``PoliticaIncumplida`` for a ``proveedor_id`` that is empty or that no database could hold, and
+    ``ValueError`` for a ``limite`` under 1.
     """
     return [*hallar_avisos(almacen, proveedor_id, consulta, limite=limite)]
 
@@ -115,19 +145,32 @@ def hallar_avisos(
     The notices of a code that was joined to another are under the other one: that is where they are found.
     """
     namespace = politica.espacio("proveedores", proveedor_id)
-    consulta = consulta.replace("\x00", " ")[:LARGO_MAXIMO_CONSULTA].strip()
+    if _INDECIBLES.search(proveedor_id):
+        raise politica.PoliticaIncumplida(
+            "El código del proveedor lleva caracteres que no se pueden guardar: indíquelo como está en la"
+            " lista de proveedores."
+        )
+    if limite < 1:
+        raise ValueError(f"El límite de avisos es de 1 en adelante, y vale {limite}.")
+    consulta = _INDECIBLES.sub(" ", consulta)[:LARGO_MAXIMO_CONSULTA].strip()
     if not consulta:
         return []
     if not isinstance(almacen, AlmacenMemoria):
         # LangGraph's own stores (tests, a developer's laptop) know meaning only, or nothing at all.
         hallados = almacen.search(namespace, query=consulta, limit=limite, refresh_ttl=False)
         return [
-            Hallazgo(a.namespace, a.key, a.value, a.created_at, a.updated_at, a.score, por_significado=True)
+            Hallazgo(
+                *(a.namespace, a.key, a.value, a.created_at, a.updated_at, a.score),
+                por_significado=a.score is not None,
+            )
             for a in hallados
             if a.score is None or a.score >= politica.UMBRAL_POR_DEFECTO
         ]
     terminos = en_terminos(consulta)
-    parametros: dict[str, Any] = {"prefijo": ".".join(namespace), "palabras": terminos, "limite": limite}
+    umbral = math.inf
+    parametros: dict[str, Any] = {"prefijo": ".".join(namespace), "limite": limite} | _de_la_pregunta(
+        terminos
+    )
     if any(f is not None for f in (desde, hasta, importancia, autor)):
         parametros |= {
             "desde": desde and desde.isoformat(),
@@ -136,14 +179,15 @@ def hallar_avisos(
             "autor": autor,
         }
     vector = _vector(almacen, consulta)
-    umbral = math.inf
     if vector is not None:
         parametros["vector"] = en_texto(vector)
         umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
+    parametros["umbral"] = umbral
     filas = _filas(almacen, parametros)
     corregidos = _corregir(almacen, parametros, filas)
     if corregidos != terminos:
-        terminos = parametros["palabras"] = corregidos
+        terminos = corregidos
+        parametros |= _de_la_pregunta(terminos)
         filas = _filas(almacen, parametros)
     if not _hay_respuesta(filas, terminos, umbral):
         vigente = _codigo_vigente(almacen, proveedor_id)
@@ -160,6 +204,17 @@ def hallar_avisos(
             autor=autor,
         )
     return [_hallazgo(namespace, fila, terminos, umbral) for fila in filas]
+
+
+def _de_la_pregunta(terminos: list[str]) -> dict[str, Any]:
+    """The parameters that say what is asked: the terms, and the places of those that may tell."""
+    return {
+        "palabras": terminos,
+        "especificas": [
+            n for n, t in enumerate(terminos, 1) if not vocabulario.es_generica(t.partition("\t")[0])
+        ],
+        "con_grupo": [n for n, t in enumerate(terminos, 1) if "\t" in t],
+    }
 
 
 def _filas(almacen: AlmacenMemoria, parametros: dict[str, Any]) -> list[dict[str, Any]]:
@@ -191,11 +246,11 @@ def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[d
     hallados = dict(zip(filas[0]["huecos"] or [], filas[0]["veces"] or [], strict=True)) if filas else {}
     dudosos = [
         n
-        for n, termino in enumerate(terminos)
-        if len(termino) >= erratas.LARGO_MINIMO
-        and termino.isalpha()  # no words of any group after it, no figures
+        for n, voz in enumerate(terminos)
+        if len(voz) >= erratas.LARGO_MINIMO
+        and voz.isalpha()  # no words of any group after it, no figures
         and not hallados.get(n + 1)
-        and not vocabulario.es_generica(termino)
+        and not vocabulario.es_generica(voz)
     ]
     if not dudosos:
         return terminos
@@ -217,7 +272,7 @@ def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[d
         palabras_afines = voces.union(*(a.palabras for a in afines if a))
         comienzos = lexemas.union(*(a.comienzos for a in afines if a))
         if palabras_afines or comienzos:
-            corregidos[n] = _termino(
+            corregidos[n] = termino(
                 terminos[n], vocabulario.Afines(frozenset(palabras_afines), frozenset(comienzos))
             )
     return corregidos
@@ -226,14 +281,15 @@ def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[d
 def _hay_respuesta(filas: list[dict[str, Any]], terminos: list[str], umbral: float) -> bool:
     """Whether what was found is an answer at all.
 
-    It is when some notice is as near in meaning as the model's threshold asks, or when the supplier's notices
-    speak of what is asked: of the words that tell, a third must be in some notice, or another of their
-    group. A word that tells is one that is not generic ("producto") and that is in some group, or in some
-    notice: if the groups know it and no notice has it, nothing was written on that.
+    It is when some notice (also one past the limit) is as near in meaning as the model's threshold asks, or
+    when the supplier's notices speak of what is asked: of the words that tell, a third must be in some
+    notice, or another of their group. A word that tells is one that is not generic ("producto") and that is
+    in some group, or in some notice: if the groups know it and no notice has it, nothing was written on that.
     """
     if not filas:
         return False
-    if any(f["similitud"] is not None and f["similitud"] >= umbral for f in filas):
+    mejor = filas[0]["mejor_similitud"]
+    if mejor is not None and mejor >= umbral:
         return True
     veces = dict(zip(filas[0]["huecos"] or [], filas[0]["veces"] or [], strict=True))
     cuentan = [hueco for hueco, n in veces.items() if n or "\t" in terminos[hueco - 1]]
@@ -258,14 +314,13 @@ def _hallazgo(
         updated_at=fila["updated_at"],
         score=similitud,
         marcas=marcas,
-        # Nothing to highlight: only its meaning can have brought it.
-        por_significado=similitud is not None and (similitud >= umbral or not marcas),
+        por_significado=similitud is not None and similitud >= umbral,
     )
 
 
 def _posiciones_de_codigos(texto: str, terminos: list[str]) -> Iterator[int]:
     """Where the codes of the question are, whose parts count only one after the other."""
-    codigos = [termino.split(" ") for termino in terminos if " " in termino and "\t" not in termino]
+    codigos = [t.split(" ") for t in terminos if " " in t and "\t" not in t]
     if not codigos:
         return
     del_texto = [palabra.texto for palabra in palabras(texto)]
@@ -275,185 +330,7 @@ def _posiciones_de_codigos(texto: str, terminos: list[str]) -> Iterator[int]:
                 yield from range(n + 1, n + len(partes) + 1)
 
 
-# -- words and where they are ---------------------------------------------------------------------
-
-
-class Palabra(NamedTuple):
-    """One normalised word of a text, and where it is in it."""
-
-    texto: str
-    inicio: int
-    fin: int
-
-
-def palabras(texto: str) -> Iterator[Palabra]:
-    """The words of ``texto`` as PostgreSQL sees them after :func:`normalizada`: the n-th has position n."""
-    letras, origen = [], []
-    for i, caracter in enumerate(texto):
-        for parte in unicodedata.normalize("NFKD", caracter):
-            if not "\u0300" <= parte <= "\u036f":
-                letras.append(parte.lower() if parte.isascii() else " ")
-                origen.append(i)
-    for hallada in _PALABRA.finditer("".join(letras)):
-        inicio, fin = hallada.span()
-        yield Palabra(hallada[0], origen[inicio], origen[fin - 1] + 1)
-
-
-_PALABRA = re.compile(r"[a-z]+|[0-9]+")
-# Spaces are no part of a code: "camión 18" is two words, "TX-18" and "tx18" are one.
-_UNIDOS = re.compile(r"[-./_]?")
-_PLURAL = re.compile(r"\b([a-z]{3,})s\b")
-
-
-def en_palabras(consulta: str) -> list[str]:
-    """The question as the parameter ``palabras`` of :func:`lexico`: words, and codes with a space inside."""
-    juntas: list[str] = []
-    anterior: Palabra | None = None
-    for palabra in palabras(consulta):
-        es_codigo = (
-            anterior is not None
-            and anterior.texto.isdigit() != palabra.texto.isdigit()
-            and _UNIDOS.fullmatch(consulta, anterior.fin, palabra.inicio)
-        )
-        if es_codigo:
-            juntas[-1] += f" {palabra.texto}"
-        else:
-            juntas.append(palabra.texto)
-        anterior = palabra
-    return [_PLURAL.sub(r"\1", palabra) for palabra in juntas]
-
-
-def en_terminos(consulta: str) -> list[str]:
-    """As :func:`en_palabras`, each word followed by those of its groups (see ``TERMINOS``)."""
-    terminos = []
-    for palabra in en_palabras(consulta):
-        afines = None if " " in palabra else vocabulario.afines(palabra)
-        terminos.append(_termino(palabra, afines) if afines else palabra)
-    return terminos
-
-
-def _termino(palabra: str, afines: vocabulario.Afines) -> str:
-    comienzos = " | ".join(f"'{comienzo}':*" for comienzo in sorted(afines.comienzos))
-    return f"{palabra}\t{' '.join(sorted(afines.palabras))}\t{comienzos}"
-
-
-def tramos(texto: str, posiciones: list[int]) -> tuple[tuple[int, int], ...]:
-    """The spans of the words at those positions (from 1), those of one code joined."""
-    buscadas = set(posiciones)
-    unidos: list[tuple[int, int]] = []
-    for n, palabra in enumerate(palabras(texto), start=1):
-        if n not in buscadas:
-            continue
-        if unidos and n - 1 in buscadas and _UNIDOS.fullmatch(texto, unidos[-1][1], palabra.inicio):
-            unidos[-1] = (unidos[-1][0], palabra.fin)
-        else:
-            unidos.append((palabra.inicio, palabra.fin))
-    return tuple(unidos)
-
-
-def trozos(texto: str, marcas: tuple[tuple[int, int], ...]) -> list[tuple[str, bool]]:
-    """``texto`` cut at ``marcas``; put together again, the pieces are the text."""
-    piezas: list[tuple[str, bool]] = []
-    desde = 0
-    for inicio, fin in marcas:
-        piezas += [(texto[desde:inicio], False), (texto[inicio:fin], True)]
-        desde = fin
-    piezas.append((texto[desde:], False))
-    return [(pieza, marcada) for pieza, marcada in piezas if pieza]
-
-
 # -- the SQL --------------------------------------------------------------------------------------
-
-
-def normalizada(expresion: str) -> str:
-    """SQL for the words of a text expression: lower case, no accents, letters apart from digits, no plural s.
-
-    ``unaccent`` is not everywhere. Left alone, the parser reads "TX-18" as the word "tx" and the number -18,
-    and the stemmer, which relies on accents, cuts "minimo" and "minimos" at different places.
-    :func:`palabras` counts the same words. memoria/sql/busqueda.sql spells it out for the notices.
-    """
-    sin_acentos = f"regexp_replace(normalize({expresion}, NFKD), '[\\u0300-\\u036f]', '', 'g')"
-    palabras_sueltas = f"regexp_replace(lower({sin_acentos} COLLATE \"C\"), '[^a-z0-9]+', ' ', 'g')"
-    letras_y_cifras = (
-        f"regexp_replace({palabras_sueltas}, '([a-z])(?=[0-9])|([0-9])(?=[a-z])', '\\1\\2 ', 'g')"
-    )
-    return f"regexp_replace({letras_y_cifras}, '\\m([a-z]{{3,}})s\\M', '\\1', 'g')"
-
-
-# Each word of the question as a term. The stemmer cuts alike words at different places ("devolucion",
-# "devolv"): a term also matches what begins with it and its own beginnings up to five letters shorter. Codes
-# and short words match only themselves. What follows a word are, after tabs, the words of its groups and
-# their beginnings: they are in `termino` and not in `propio`.
-TERMINOS = r"""
-palabras AS (
-    SELECT hueco, split_part(todo, E'\t', 1) AS palabra,
-           to_tsvector('pg_catalog.spanish', split_part(todo, E'\t', 2)) AS afines,
-           split_part(todo, E'\t', 3) AS comienzos
-    FROM unnest(%(palabras)s::text[]) WITH ORDINALITY AS p (todo, hueco)
-),
-propios AS MATERIALIZED (
-    SELECT hueco, afines, comienzos,
-           CASE WHEN palabra ~ '[0-9]' THEN phraseto_tsquery('pg_catalog.spanish', palabra)
-                ELSE (SELECT CASE WHEN length(lexeme) < 4 THEN quote_literal(lexeme)
-                                  ELSE quote_literal(lexeme) || ':*' || coalesce((
-                                      SELECT string_agg(' | ' || quote_literal(left(lexeme, n)), '')
-                                      FROM generate_series(greatest(4, length(lexeme) - 5),
-                                                           length(lexeme) - 1) AS n), '')
-                             END::tsquery
-                      FROM unnest(to_tsvector('pg_catalog.spanish', palabra)))
-           END AS propio
-    FROM palabras
-),
-terminos AS MATERIALIZED (
-    SELECT hueco, propio,
-           concat_ws(' | ', '(' || nullif(propio::text, '') || ')', nullif(comienzos, ''),
-                     (SELECT string_agg(quote_literal(lexeme), ' | ') FROM unnest(afines))
-           )::tsquery AS termino
-    FROM propios
-    WHERE numnode(propio) > 0
-)"""
-#: What a word of the same group counts for, the word itself being 1.
-PESO_AFIN = 0.7
-
-
-def _coberturas(total: str) -> str:
-    """CTEs ``pesos`` and ``coberturas``, from ``terminos``, ``aciertos`` and how many rows there are."""
-    return f"""
-pesos AS MATERIALIZED (
-    SELECT hueco, count(key) AS veces,
-           ln(1 + ({total} - count(key) + 0.5) / (count(key) + 0.5))::float8 AS peso
-    FROM terminos LEFT JOIN aciertos USING (hueco)
-    GROUP BY hueco
-),
-coberturas AS (
-    SELECT key, sum(peso * grado) / (SELECT sum(peso) FROM pesos) AS cobertura
-    FROM aciertos JOIN pesos USING (hueco)
-    GROUP BY key
-)"""
-
-
-def lexico(tabla: str, clave: str, condicion: str) -> str:
-    """CTEs that end in ``lexico (key, cobertura, puesto)``: the 50 best rows of ``tabla``, best first.
-
-    ``tabla`` has a column ``lexemas``; ``clave`` is its key among the rows that fulfil ``condicion``.
-    ``cobertura`` is the share of the question a row has, each term weighing by its rarity among those rows.
-    Takes the parameter ``palabras``. On the way, ``coberturas (key, cobertura)`` has all rows with a term and
-    ``pesos (hueco, veces, peso)`` every term. Each row is compared with each term.
-    """
-    return f"""{TERMINOS},
-aciertos AS MATERIALIZED (
-    SELECT {clave} AS key, hueco, CASE WHEN lexemas @@ propio THEN 1 ELSE {PESO_AFIN} END AS grado
-    FROM {tabla} JOIN terminos ON lexemas @@ termino
-    WHERE {condicion}
-),
-{_coberturas(f"(SELECT count(*) FROM {tabla} WHERE {condicion})")},
-lexico AS (
-    SELECT key, cobertura, row_number() OVER (ORDER BY cobertura DESC, key DESC) AS puesto
-    FROM coberturas
-    ORDER BY puesto
-    LIMIT 50
-)"""
-
 
 # The same for the notices of a supplier, looking the words up in an index (memoria/sql/busqueda.sql).
 _LEXICO = f"""{TERMINOS},
@@ -469,7 +346,7 @@ aciertos AS MATERIALIZED (
         FROM terminos
     ) AS t, LATERAL avisos_con(%(prefijo)s, huecos, terminos, propios) AS a
 ),
-{_coberturas("(SELECT vigentes FROM censo)")}"""
+{coberturas_sql("(SELECT vigentes FROM censo)")}"""
 
 # A parameter that is NULL filters nothing.
 _FILTROS = """key IN (
@@ -481,25 +358,53 @@ _FILTROS = """key IN (
       AND (%(autor)s::text IS NULL OR value ->> 'autor' = %(autor)s)
     )"""
 
-#: Highest sum of the weights that only tell apart what is as good.
-PESO_LEVE = 0.02
+#: Of the fusion by rank: how much the first places of a ranking stand out from the next ones.
+K_FUSION = 60
+#: Each of the weights that only tell apart what is about as good: half of what parts a first place from a
+#: second, so that a valid notice moves up a place in one of the two rankings at most.
+PESO_LEVE = (1 / (K_FUSION + 1) - 1 / (K_FUSION + 2)) / 2
 # Months, so that no text can fail as a date: what was stored by other hands may hold any.
 _MESES = "substr(s.value ->> 'fecha', 1, 4)::int * 12 + substr(s.value ->> 'fecha', 6, 2)::int"
-_LEVES = f"""{PESO_LEVE} * (
+_LEVES = f"""{PESO_LEVE:.9f} * (
         (s.value ->> 'importancia' IS NOT DISTINCT FROM 'alta')::int
         - (coalesce(s.value ->> 'valido_hasta', '9') < current_date::text)::int
         + CASE WHEN s.value ->> 'fecha' ~ '^\\d{{4}}-\\d\\d-\\d\\d$' THEN greatest(0, least(1,
               1 - (extract(year FROM now()) * 12 + extract(month FROM now()) - ({_MESES})) / 12.0))
           ELSE 0 END
     )"""
+# From `comparados (key, similitud, cobertura)`. What is under the threshold of similarity needs a word
+# that is not generic; where the question has generic words alone, any will do. Places are among what is left,
+# and equals have the same. (Sums in another order differ in their last bits; `real` has fewer.)
 # Only those that the weights could still bring among the first are weighed.
 _ORDENADOS = f"""
+elegidos AS MATERIALIZED (
+    SELECT key, similitud, coalesce(cobertura, 0)::real AS cobertura FROM comparados
+    WHERE similitud >= %(umbral)s::float8 OR key IN (
+        SELECT key FROM aciertos
+        WHERE hueco = ANY (%(especificas)s::bigint[]) OR NOT EXISTS (
+            SELECT FROM pesos
+            WHERE hueco = ANY (%(especificas)s::bigint[])
+              AND (veces > 0 OR hueco = ANY (%(con_grupo)s::bigint[]))
+        )
+    )
+),
+lugares AS (
+    SELECT key, similitud, cobertura, rank() OVER (ORDER BY similitud DESC) AS por_significado,
+           rank() OVER (ORDER BY cobertura DESC) AS por_palabras
+    FROM elegidos
+),
+puntuados AS MATERIALIZED (
+    SELECT key, similitud, 1 / ({K_FUSION} + por_significado)::float8
+           + CASE WHEN cobertura > 0 THEN 1 / ({K_FUSION} + por_palabras)::float8 ELSE 0 END AS puntos
+    FROM lugares
+),
 bastante AS (
     SELECT coalesce(
         (SELECT puntos FROM puntuados ORDER BY puntos DESC OFFSET %(limite)s - 1 LIMIT 1), '-Infinity'
-    ) - {3 * PESO_LEVE} AS puntos
+    ) - {3 * PESO_LEVE:.9f} AS puntos
 )
 SELECT s.key, s.value, s.created_at, s.updated_at, p.similitud,
+       (SELECT max(similitud) FROM puntuados) AS mejor_similitud,
        (SELECT array_agg(hueco ORDER BY hueco) FROM pesos) AS huecos,
        (SELECT array_agg(veces ORDER BY hueco) FROM pesos) AS veces,
        (
@@ -520,8 +425,8 @@ LIMIT %(limite)s
 def _texto_completo(filtros: str) -> str:
     return f"""
 WITH {_LEXICO},
-puntuados AS MATERIALIZED (
-    SELECT key, NULL::float8 AS similitud, cobertura AS puntos FROM coberturas WHERE {filtros}
+comparados AS (
+    SELECT key, NULL::float8 AS similitud, cobertura FROM coberturas WHERE {filtros}
 ),
 {_ORDENADOS}
 """
@@ -535,8 +440,8 @@ _SIMILITUD = "coalesce(nullif(1 - distancia, 'NaN'), 0)"
 def _hibrido(filtros: str) -> str:
     return f"""
 WITH {_LEXICO},
-puntuados AS MATERIALIZED (
-    SELECT key, {_SIMILITUD} AS similitud, {_SIMILITUD} + coalesce(cobertura, 0) AS puntos
+comparados AS MATERIALIZED (
+    SELECT key, {_SIMILITUD} AS similitud, cobertura
     FROM (
         SELECT key, embedding <=> %(vector)s::vector AS distancia FROM store_vectors
         WHERE prefix = %(prefijo)s AND field_name = '{CAMPO_INCRUSTADO}'

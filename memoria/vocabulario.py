@@ -87,18 +87,17 @@ def _sin_acentos(texto: str) -> str:
 
 _GRUPOS = """
 vacacion* cierr* cerrado cerrada cerramos cerrar parada parado paran parar paro festiv* fiesta
-    puente inventario santa
+    puente inventario
 verano estival junio julio agosto
 navid* diciembre reyes
 huelg* sindic* laboral* trabajador* plantilla piquete*
-retras* demor* tarde tarda tardan tardar tardaran tardio atras* impuntual* puntual* pospon* aplaz*
-    desvia*
+retras* demor* tarde tarda tardan tardar tardaran tardio atras* puntual* pospon* aplaz*
 plazo semana dias urgen* rapid* tarda tardan
 rotura falta faltan escas* desabastec* agot* suministr* servir sirve sirven servira serviran
     reposicion reaprovision* repon*
 stock existencia* inventario cobertura
 racion* cupo tope limit* maximo max restric* asigna* priori*
-transport* camion* agencia furgon* conductor chofer repart* mensajer* ruta logistic* viaja* vehiculo
+transport* camion* agencia furgon* conductor chofer repart* mensajer* ruta logistic* vehiculo
 porte flete envio enviar gasto transport* recargo
 recarg* suplement* sobrecoste
 entreg* descarg* recepcion* recib* llega* llego muelle
@@ -106,21 +105,21 @@ minim* min
 preci* tarif* coste costes cuesta cuestan sub* encarec* bajada bajan pvp caro carisimo
 subida sube suben subir subieron encarec* increment* aument* alza caro disparad*
 bajada bajan bajado baja abarat* barat* rebaj* reduc* menos
-descuent* dto bonific* rappel oferta promo* rebaj* liquida* ganga saldo regal* gratis mitad friday
+descuent* dto bonific* rappel oferta promo* rebaj* liquida* ganga saldo regal* gratis friday
 volumen rappel objetivo
 pago pagar pagan paguen cobr* vencimiento aplaz* contado tesoreri* finanz* financ*
 anticip* adelant* aval* fianza prepago
 factur* fra abono abonar contabil* cobran cobro cargo iva
 devol* devuel* retorno retornar abono recog* sobra* sobran sobro excedent* invendid* rma
 defect* tara tarado taras falla fallo fallan averi* desperfect* danad* golpe* abolla* mancha* raya*
-    rayan encog* gote* suelta* suelt* rompe* rompi* roto rota rotura
+    encog* gote* suelt* rompe* rompi* roto rota rotura
 golpe* abolla* aplast* danad* danos desperfect* rotura roto rota desportill* desconch*
 gote* pierde pierden perdida derram* fuga
 queja quejan reclam* protest* insatisf* denunci*
 incidenc* problema averi* queja reclam* fallo error
 averi* repar* arregl* tecnic* recambio repuesto
 garantia postventa reparacion sat
-retir* alerta alert* bloque* inmoviliz* quitar quitad sacar sacad destru* apartar lineal
+retir* alerta alert* bloque* inmoviliz* quitar quitad sacar sacad destru* apartar
 segur* insegur* peligr* riesgo accident* lesion* herid* alerta caida
 electric* enchufe cable bateria calient* recalient* cortocircuit* chispa
 contact* comercial delegad* representante gestor gestora responsable interlocutor* persona telefon*
@@ -137,7 +136,7 @@ certific* sello homolog* normativ* norma iso fsc pefc msc gots acredit* auditor*
     marcado
 ecolog* eco bio sostenib* organic* recicla* biodegrad* ambient*
 madera forestal fsc pefc
-exclusi* nadie
+exclusi*
 competencia rival competidor*
 solven* insolven* concurs* preconcurs* quiebr* impag* deuda liquidez financ* acreedor*
 deben debe deuda adeud* pendiente cobr*
@@ -149,7 +148,7 @@ idioma espanol castellano ingles portugues frances aleman traduc*
 almacen* nave plataforma estanteria* hueco
 cabe caben entra entran medida tamano altura ancho alto
 horari* hora cita puntual*
-fabric* planta produccion producir taller factoria horno
+fabric* planta produccion producir taller factoria
 traslad* mudanza mudan obra reforma ampliacion
 aduan* importacion importar arancel* despacho
 contenedor barco buque embarque puerto maritim* naviera flete
@@ -160,7 +159,7 @@ equivoc* error errores erron* incorrect* incomplet* cruzad* confund* confusion m
 incomplet* falta faltan menos merma faltante
 multiplo unidades uds piezas pzas
 marketing publicidad folleto cartel* anunci*
-expositor expon* lineal planograma implantac* gancho mueble
+expositor expon* lineal planograma implantac* mueble
 prevision previsiones comprom* reserv* firme
 edi electronic* portal web digital informatic*
 alergen* ingrediente composicion receta gluten
@@ -171,7 +170,7 @@ temperatura frio frigor* refriger* congel* calor
 muestra prueba probar degust* test
 renov* prorrog* renueva* vigencia
 contrato acuerdo acordad* firm* pact* convenio negoci*
-sobra* excedent* invendid* vendido liquida*
+sobra* excedent* invendid* liquida*
 cantidad unidades volumen
 """
 

@@ -1,6 +1,6 @@
 -- What notice search reads: the Spanish lexemes of each supplier notice, kept by the database beside its text so
 -- they can never be of another one. LangGraph names its columns in every statement, so one more is not in its way.
--- `normalizada` in memoria/busqueda.py says why the words are put like this; a test compares the two.
+-- `normalizada` in memoria/terminos.py says why the words are put like this; a test compares the two.
 -- The position of a lexeme is that of its word, first those of the text and then those of the subject.
 -- Guarded: IF NOT EXISTS would wait for every reader (the column) or writer (the index) at each deployment.
 --

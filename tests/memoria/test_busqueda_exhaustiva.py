@@ -23,10 +23,9 @@ from memoria.politica import espacio, prefijo
 # Each notice with each term, each vector; nothing is looked up.
 EXHAUSTIVA = f"""
 WITH {busqueda.lexico("store", "key", "prefix = %(prefijo)s AND expires_at > now()")},
-puntuados AS MATERIALIZED (
+comparados AS MATERIALIZED (
     SELECT s.key, coalesce(nullif(1 - (v.embedding <=> %(vector)s::vector), 'NaN'), 0) AS similitud,
-           coalesce(nullif(1 - (v.embedding <=> %(vector)s::vector), 'NaN'), 0) + coalesce(c.cobertura, 0)
-               AS puntos
+           c.cobertura
     FROM store s
     LEFT JOIN store_vectors v ON v.prefix = s.prefix AND v.key = s.key
     LEFT JOIN coberturas c ON c.key = s.key
@@ -57,10 +56,10 @@ def _vista(fila: dict[str, Any]) -> tuple[Any, ...]:
 def _parametros(proveedor: str, consulta: str, vector: list[float], limite: int = 3) -> dict[str, Any]:
     return {
         "prefijo": prefijo("proveedores", proveedor),
-        "palabras": busqueda.en_terminos(consulta),
         "limite": limite,
+        "umbral": 0.2,
         "vector": en_texto(vector),
-    }
+    } | busqueda._de_la_pregunta(busqueda.en_terminos(consulta))
 
 
 @pytest.mark.parametrize(
