@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import socket
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +28,7 @@ from tests.documentos.conftest import Escribir
 SECRETO = "esto no sale de fuera"
 
 
-def sincronizar(donde: Path, *opciones: str, espacio: str = "compras") -> tuple[dict[str, Any], int]:
+def sincronizar(donde: Path | str, *opciones: str, espacio: str = "compras") -> tuple[dict[str, Any], int]:
     salida, codigo = io.StringIO(), 0
     try:
         call_command(
@@ -163,6 +165,44 @@ class TestTraer:
         datos, codigo = sincronizar(raiz, "--batch-size=25")
         assert (cuentas(datos), codigo) == ((120, 0, 0, 1), 3)
         assert len(documentos()) == 120
+
+    @pytest.mark.parametrize("opciones", [(), ("--export",), ("--dry-run",)])
+    def test_no_folder_at_all_is_not_the_one_the_order_was_given_in(
+        self, raiz: Path, monkeypatch: pytest.MonkeyPatch, opciones: tuple[str, ...]
+    ) -> None:
+        poner(raiz, "portes.md", "Hola.")
+        monkeypatch.chdir(raiz)
+        datos, codigo = sincronizar("", *opciones)
+        assert (datos["error"], codigo) == ("No ha dicho qué carpeta.", 2)
+        assert documentos() == {}
+
+    def test_ten_thousand_files_in_constant_memory_and_the_bad_by_name(self, raiz: Path) -> None:
+        """Ten times the files take no more memory: only the names of the bad ones are kept."""
+        picos = []
+        for desde, hasta in ((0, 1_000), (1_000, 10_000)):
+            paginas = []
+            for n in range(desde, hasta):
+                ruta, texto = f"c{n % 50}/d{n}.md", f"Texto {n}."
+                octetos = poner(raiz, ruta, texto if n % 250 else "nulo\x00").read_bytes()
+                if n % 250 and n % 10:
+                    huella = hashlib.sha256(octetos).hexdigest()
+                    paginas.append(
+                        Pagina(
+                            espacio="compras", ruta=ruta, titulo=f"D{n}", texto=texto, huella_fichero=huella
+                        )
+                    )
+            with en_espacio("compras"):
+                Pagina.objects.bulk_create(paginas)
+            tracemalloc.start()
+            try:
+                datos, codigo = sincronizar(raiz, "--dry-run")
+                picos.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+        assert (cuentas(datos), codigo) == ((960, 0, 9_000, 40), 3)
+        assert set(motivos(datos)) == {f"c{n % 50}/d{n}.md" for n in range(0, 10_000, 250)}
+        assert all("octetos nulos" in motivo for motivo in motivos(datos).values())
+        assert picos[1] < 1.5 * picos[0] + 100_000, picos
 
     @pytest.mark.parametrize("mal", ["no-existe", "fichero.md"])
     def test_what_is_no_folder(self, raiz: Path, mal: str) -> None:

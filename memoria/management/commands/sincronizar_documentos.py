@@ -31,7 +31,7 @@ class Command(ComandoMemoria):
     cambia_datos = True
 
     def opciones(self, parser: CommandParser) -> None:
-        parser.add_argument("carpeta", type=Path, metavar="DIR", help=_("la carpeta"))
+        parser.add_argument("carpeta", metavar="DIR", help=_("la carpeta"))
         parser.add_argument("--espacio", required=True, choices=ESPACIOS, help=_("de quién son"))
         parser.add_argument("--export", action="store_true", help=_("de la aplicación a la carpeta"))
         parser.set_defaults(batch_size=DOCUMENTOS_POR_LOTE)
@@ -40,8 +40,11 @@ class Command(ComandoMemoria):
         espacio: str = opciones["espacio"]
         simular: bool = opciones["dry_run"]
         sacar: bool = opciones["export"]
+        if not opciones["carpeta"]:
+            # To a path it would be the folder the order was given in: an unset variable is not that.
+            raise CommandError(_("No ha dicho qué carpeta."), returncode=Salida.USO)
         with ExitStack() as pila:
-            donde: Path = opciones["carpeta"]
+            donde = Path(opciones["carpeta"])
             if sacar and simular and not donde.exists():
                 donde = Path(pila.enter_context(tempfile.TemporaryDirectory()))  # as empty as it would be
             try:
