@@ -57,11 +57,11 @@ def reunir(
     """Everything the document says. JSON only: dates are ISO 8601, moments in Madrid's time."""
     with translation.override(IDIOMA):
         datos = _comunes(solicitud, tipo, numero, emitido)
-        match tipo:
-            case Escrito.Tipo.DENEGACION:
-                return {**datos, **_denegacion(solicitud)}
-            case Escrito.Tipo.AMPLIACION:
-                return {**datos, **_ampliacion(solicitud)}
+        if tipo == Escrito.Tipo.AMPLIACION:
+            return {**datos, **_ampliacion(solicitud)}
+        datos["ampliada"] = _ampliada(solicitud)
+        if tipo == Escrito.Tipo.DENEGACION:
+            return {**datos, **_denegacion(solicitud)}
         return {**datos, **_resultado(solicitud, evidencias)}
 
 
@@ -113,6 +113,16 @@ def _comunes(solicitud: Solicitud, tipo: Escrito.Tipo, numero: str, emitido: dat
         ],
         "comprobar": settings.SITE_URL + reverse("privacidad:verificar"),
     }
+
+
+def _ampliada(solicitud: Solicitud) -> Datos | None:
+    """Until when the person was told that the deadline was extended, and whether that still holds."""
+    escrito = solicitud.escritos.filter(tipo=Escrito.Tipo.AMPLIACION).first()
+    if escrito is None:  # extended, and its document was lost with a restore
+        hasta = solicitud.ampliada.isoformat() if solicitud.ampliada else None
+        return {"numero": "", "hasta": hasta, "vale": True} if hasta else None
+    vence = escrito.datos["vence"]
+    return {"numero": escrito.numero, "hasta": vence, "vale": vence == solicitud.vence.isoformat()}
 
 
 def _denegacion(solicitud: Solicitud) -> Datos:

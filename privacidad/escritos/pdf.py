@@ -51,6 +51,10 @@ def _encabezar(papel: Papel, datos: Datos) -> None:
         ),
         ("Plazo de respuesta", f"hasta el {dia(datos['vence'])}"),
     ]
+    if ampliada := datos.get("ampliada"):
+        escrito = f" ({ampliada['numero']})" if ampliada["numero"] else ""
+        vale = "" if ampliada["vale"] else ". Dejó de valer al vincularse una solicitud recibida antes"
+        pares.append(("Plazo ampliado", f"se comunicó hasta el {dia(ampliada['hasta'])}{escrito}{vale}"))
     papel.ficha(pares)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from django import template
 
+from privacidad.models import Escrito
 from privacidad.palabras import Etiqueta, Linea, espera
 
 register = template.Library()
@@ -16,6 +18,24 @@ register = template.Library()
 def esperas(solicitud: Any) -> list[Etiqueta]:
     """What a request waits for, as badges; it must have been read by ``con_resultado``."""
     return espera(solicitud, retenidos=solicitud.retenidos, sin_confirmar=solicitud.sin_confirmar)
+
+
+@register.filter
+def ampliacion_sin_valor(solicitud: Any) -> dict[str, Any] | None:
+    """The document that told the person a deadline which is another now: an older request was linked since.
+
+    ``{"numero", "hasta"}``; ``None`` when there is none, or nothing is to be answered any more.
+    """
+    if not solicitud.abierta:
+        return None
+    dicho = (
+        Escrito.objects.filter(solicitud=solicitud, tipo=Escrito.Tipo.AMPLIACION)
+        .values_list("numero", "datos__vence")
+        .first()
+    )
+    if dicho is None or dicho[1] == solicitud.vence.isoformat():
+        return None
+    return {"numero": dicho[0], "hasta": date.fromisoformat(dicho[1])}
 
 
 @register.filter

@@ -139,6 +139,42 @@ def test_an_extension_has_its_document(recibida: Callable[..., Any], dpo: Any) -
     assert solicitud.escritos.count() == 1
 
 
+def test_the_certificate_tells_the_extension(
+    recibida: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = recibida(dia=plazos.hoy() - timedelta(days=3))
+    servicios.ampliar(solicitud=solicitud, motivo="Hay muchas conversaciones que revisar", por=dpo)
+    ampliacion = solicitud.escritos.get()
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    texto = leer(solicitud.escritos.get(tipo="certificado").pdf)
+    assert f"Plazo ampliado se comunicó hasta el {solicitud.vence:%d/%m/%Y} ({ampliacion.numero})" in texto
+    assert "Dejó de valer" not in texto
+
+
+@pytest.mark.parametrize("dias", [20, 65])
+def test_an_extension_that_a_linked_request_moved_no_longer_holds(
+    recibida: Callable[..., Any], dpo: Any, navegar: Callable[..., Any], dias: int
+) -> None:
+    """Linked 20 days old it is due earlier; 65 days old, it was overdue when the person was told."""
+    solicitud = recibida(dia=plazos.hoy() - timedelta(days=3))
+    servicios.ampliar(solicitud=solicitud, motivo="Hay muchas conversaciones que revisar", por=dpo)
+    dicho, numero = solicitud.vence, solicitud.escritos.get().numero
+    cliente = navegar("dpo", nombre="quien-mira")
+    assert "ya no vale" not in cliente.get(solicitud.get_absolute_url()).content.decode()
+    recibida(dia=plazos.hoy() - timedelta(days=dias))
+    solicitud.refresh_from_db()
+    assert solicitud.vence < dicho
+    assert f"El escrito {numero} ya no vale." in cliente.get(solicitud.get_absolute_url()).content.decode()
+    servicios.denegar(solicitud=solicitud, motivo="Hay una factura abierta", por=dpo)
+    texto = leer(solicitud.escritos.get(tipo="denegacion").pdf)
+    assert f"se comunicó hasta el {dicho:%d/%m/%Y} ({numero}). Dejó de valer" in texto
+    assert "ya no vale" not in cliente.get(solicitud.get_absolute_url()).content.decode()
+
+
 def test_a_withdrawn_request_has_none(recibida: Callable[..., Any], dpo: Any) -> None:
     solicitud = recibida()
     servicios.retirar(solicitud=solicitud, motivo="Ya no lo quiere", por=dpo)
