@@ -186,14 +186,19 @@ class Solicitud(models.Model):
         ).exists()
 
     def puede_aprobarla_otra(self, persona: Any) -> bool:
-        """Whether somebody else who did not receive it may approve it, so that four eyes are possible."""
+        """Whether somebody else who did not receive it may approve it, so that four eyes are possible.
+
+        Only who was given the permission, by themselves or through a group: whoever keeps the system running
+        may do everything, and approving erasures is not their work for that.
+        """
         la_recibieron = Paso.objects.filter(
             solicitud__in=[self, *self.vinculadas.all()],
             estado__in=[Estado.RECIBIDA, Estado.VINCULADA],
             por__isnull=False,
         ).values("por")
-        # Anybody who may: a superuser may too.
-        pueden = User.objects.with_perm(APROBAR, backend="django.contrib.auth.backends.ModelBackend")
+        pueden = User.objects.with_perm(
+            APROBAR, include_superusers=False, backend="django.contrib.auth.backends.ModelBackend"
+        )
         return pueden.exclude(pk=persona.pk).exclude(pk__in=la_recibieron).exists()
 
     @property

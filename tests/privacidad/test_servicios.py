@@ -199,10 +199,27 @@ def test_cuenta_quien_puede_y_no_como_se_llama_su_grupo(
     jefa = persona(nombre="jefa")
     jefa.is_superuser = True
     jefa.save()
+    assert not solicitud.puede_aprobarla_otra(dpo)  # may do everything, and was given nothing
+    jefa.user_permissions.add(Permission.objects.get(codename="aprobar_solicitud"))
     assert solicitud.puede_aprobarla_otra(dpo)
     # Who received a linked one has seen as much as who received it: no four eyes.
     servicios.recibir(espacio="clientes", sujeto_id="C1", canal="web", recibida=plazos.hoy(), por=jefa)
     assert not solicitud.puede_aprobarla_otra(dpo)
+
+
+def test_con_una_sola_persona_delegada_y_quien_administra_la_excepcion_es_posible(
+    recibida: Callable[..., Any], dpo: Any, persona: Callable[..., Any]
+) -> None:
+    tecnica = persona(nombre="quien-administra")
+    tecnica.is_superuser = tecnica.is_staff = True
+    tecnica.save()
+    solicitud = recibida()
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    with pytest.raises(FaltaMotivo):
+        servicios.aprobar(solicitud=solicitud, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=dpo, excepcion_motivo=SOLO)
+    assert Solicitud.objects.get().excepcion_motivo == SOLO
 
 
 def test_la_excepcion_no_se_anota_cuando_no_la_hay(hasta: Callable[..., Any], otro_dpo: Any) -> None:
