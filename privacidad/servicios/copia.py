@@ -9,6 +9,8 @@ from datetime import date, datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from memoria import politica
@@ -55,8 +57,7 @@ def decidir_copia(*, solicitud: Solicitud, hasta: date | None, motivo: str | Non
         actual = bloquear(solicitud)
         if actual.estado in estados.CERRADAS or actual.estado == Estado.EN_CURSO:
             raise TransicionNoPermitida(actual.referencia, actual.estado)
-        if Copia.objects.filter(solicitud=actual).exists():
-            raise DatoNoValido(_("La copia ya está hecha: se destruirá en su fecha."))
+        _comprobar_la_hecha(Copia.objects.filter(solicitud=actual).first(), hasta)
         razon = texto_conservado(motivo, actual) if motivo else ""
         cambia_lo_aprobado(actual, por=por, que=_("Se decide otra cosa sobre la copia bloqueada."))
         actual.copia_hasta = hasta
@@ -94,6 +95,20 @@ def abrir_copia(*, copia: Copia, motivo: str, por: User) -> Iterator[bytes]:
         )
     logger.info("%s copia bloqueada abierta", solicitud.referencia)
     return copias.leer(copia, de_otros=True)
+
+
+def _comprobar_la_hecha(copia: Copia | None, hasta: date | None) -> None:
+    """A request has one copy: once it was destroyed only the reason for there being no other can be given."""
+    if copia and not copia.destruida:
+        raise DatoNoValido(_("La copia ya está hecha: se destruirá en su fecha."))
+    if copia and copia.destruida and hasta is not None:
+        raise DatoNoValido(
+            _(
+                "La copia que se guardó se destruyó el %(dia)s, y de una solicitud no se guarda otra: "
+                "escriba por qué no hay copia de lo que se borre ahora."
+            )
+            % {"dia": date_format(timezone.localtime(copia.destruida, plazos.MADRID), "DATE_FORMAT")}
+        )
 
 
 def _comprobar_fecha(hasta: date) -> None:

@@ -118,7 +118,8 @@ def _pagina(
     abrir: AbrirForm | None = None,
 ) -> HttpResponse:
     hecha = Copia.objects.filter(solicitud=solicitud).first()
-    decidible = hecha is None and solicitud.estado in estados.ABIERTAS and solicitud.estado != Estado.EN_CURSO
+    sigue = hecha is not None and hecha.destruida is None
+    decidible = not sigue and solicitud.estado in estados.ABIERTAS and solicitud.estado != Estado.EN_CURSO
     contexto: dict[str, Any] = {
         "title": _("Copia bloqueada"),
         "solicitud": solicitud,
@@ -127,7 +128,7 @@ def _pagina(
         "decidir": decidir or (DecidirForm(initial=_decidido(solicitud)) if decidible else None)
         if request.user.has_perm("privacidad.reservar_dato")
         else None,
-        "abrir": abrir or (AbrirForm() if hecha and hecha.destruida is None else None)
+        "abrir": abrir or (AbrirForm() if sigue else None)
         if request.user.has_perm("privacidad.abrir_copia")
         else None,
     }

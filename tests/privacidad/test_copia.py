@@ -273,6 +273,26 @@ def test_abrirla_pide_permiso_y_motivo_y_queda_en_el_registro(
     assert asiento.datos == {"motivo": "La pide el juzgado"}
 
 
+def test_destruida_no_se_dice_que_siga_y_se_anota_por_que_no_hay_otra(
+    con_copia: Callable[..., Any],
+    sin_guardas: Callable[..., None],
+    navegar: Callable[..., Any],
+    otro_dpo: Any,
+) -> None:
+    solicitud = con_copia()
+    sin_guardas("UPDATE privacidad_copia SET destruir_el = %s", [plazos.hoy()])
+    assert copias.destruir(Copia.objects.get())
+    servicios.reabrir(solicitud=solicitud, sujeto_id="C-sellado", hallado=["memoria"])
+    solicitud.refresh_from_db()
+    pagina = navegar("dpo", nombre="quien-mira").get(f"/privacidad/solicitudes/{solicitud.referencia}/copia/")
+    assert "Anotar la decisión" in pagina.content.decode()
+    with pytest.raises(DatoNoValido, match=r"se destruyó el .* no se guarda otra"):
+        servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=otro_dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="Ya prescribió", por=otro_dpo)
+    solicitud.refresh_from_db()
+    assert (solicitud.copia_hasta, solicitud.motivo_sin_copia) == (None, "Ya prescribió")
+
+
 def test_destruida_ya_no_se_abre_y_no_queda_nada(
     con_copia: Callable[..., Any], sin_guardas: Callable[..., None], dpo: Any
 ) -> None:
