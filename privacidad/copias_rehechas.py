@@ -19,16 +19,26 @@ class Rehechas:
     """The copies that the register knows and this database does not have, and what became of each.
 
     ``rehechas`` is ``[{"referencia", "filas", "eran"}, …]``: fewer rows than there were are told so.
-    ``perdidas``, the references of those that could not be made again.
+    ``perdidas``, the references of those that could not be made again. ``sin_borrar``, of those whose data
+    are here and whose request is not: nothing is erased of their people, since it could not be sealed first.
     """
 
     def __init__(self) -> None:
         self.rehechas: list[dict[str, Any]] = []
         self.perdidas: list[str] = []
+        self.sin_borrar: list[str] = []
         self._faltan: dict[str, list[CopiaSellada]] = {}
         for sellada in puesta_al_dia.copias_selladas():
             if not _esta(sellada):
                 self._faltan.setdefault(sellada.resumen, []).append(sellada)
+
+    def impiden_borrar(self, quien: Sujeto) -> bool:
+        """Whether what is here of that person must stay until the request of a sealed copy is here too."""
+        suyas = {s.referencia for s in self._faltan.get(resumen(quien.prefijo), [])}
+        aqui = Solicitud.objects.filter(referencia__in=suyas).values_list("referencia", flat=True)
+        sin_solicitud = suyas - set(aqui)
+        self.sin_borrar = sorted({*self.sin_borrar, *sin_solicitud})
+        return bool(sin_solicitud)
 
     def sellar(self, quien: Sujeto, excluidos: Mapping[str, tuple[str, ...]]) -> None:
         """Seal again what is about to be erased again of one person, in its transaction."""
@@ -42,7 +52,9 @@ class Rehechas:
 
     def perder_las_que_faltan(self) -> None:
         """Say of those that are left that they are lost; in the register too, once."""
-        faltan = sorted(s for suyas in self._faltan.values() for s in suyas)
+        faltan = sorted(
+            s for suyas in self._faltan.values() for s in suyas if s.referencia not in self.sin_borrar
+        )
         self.perdidas = [s.referencia for s in faltan]
         dichas = set(Asiento.objects.filter(tipo="copia_perdida").values_list("referencia", "datos__copia"))
         for s in faltan:

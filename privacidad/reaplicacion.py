@@ -63,7 +63,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
     ``solicitudes_atrasadas``, ``solicitudes_perdidas`` and ``solicitudes_cerradas_perdidas`` (see
     :mod:`privacidad.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`privacidad.solicitudes_rehechas`),
     ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`privacidad.datos_reaplicados`),
-    ``copias_rehechas`` and ``copias_perdidas`` (see :mod:`privacidad.copias_rehechas`),
+    ``copias_rehechas``, ``copias_perdidas`` and ``sin_borrar`` (see :mod:`privacidad.copias_rehechas`),
     ``menciones_sin_hallar`` (see :mod:`privacidad.menciones_reaplicadas`), ``completo`` and ``simulado``.
 
     Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
@@ -100,6 +100,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             "completo": completo,
             "copias_rehechas": copias.rehechas,
             "copias_perdidas": copias.perdidas,
+            "sin_borrar": copias.sin_borrar,
             "menciones_sin_hallar": sin_hallar,
             "asientos_recuperados": recuperados,
             "solicitudes_atrasadas": atrasadas,
@@ -170,6 +171,8 @@ def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas) -> dict[str, Any
     for sujeto, momento in _borrados_que_estan(lote):
         if plazo.agotado:
             return {**total, "completo": False}
+        if copias.impiden_borrar(sujeto):
+            continue
         recuento = _una(sujeto, momento, copias)
         if any(n for cuentas in recuento.values() for n in cuentas.values()):
             total["reaplicadas"] += 1

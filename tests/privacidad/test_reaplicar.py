@@ -1127,6 +1127,41 @@ def test_la_copia_bloqueada_de_una_solicitud_posterior_se_hace_otra_vez_antes_de
     assert ordenar("verificar_supresiones")[0]["reaparecidas"] == 1
 
 
+def test_lo_que_no_se_puede_sellar_otra_vez_porque_falta_la_solicitud_no_se_borra(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any,
+    otro_dpo: Any,
+) -> None:  # fmt: skip
+    """Another one of theirs is open here, which no register knows: the lost one cannot be made again."""
+    preferencia("C1")
+    copias.hacer()
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.decidir_copia(
+        solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=900), motivo=None, por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    with closing(copias.conectar()) as conexion:
+        conexion.execute(
+            "INSERT INTO privacidad_solicitud (referencia, espacio, sujeto_id, reservado, resumen, canal,"
+            " recibida, vence, estado, motivo_sin_copia, vista_previa) VALUES ('SUP-2001-0001', 'clientes',"
+            " 'C1', '', %s, 'correo', current_date, current_date, 'recibida', '', '{}')",
+            [solicitud.resumen],
+        )
+    for _vez in range(2):
+        datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
+        assert (datos["sin_borrar"], datos["copias_perdidas"], codigo) == ([solicitud.referencia], [], 3)
+        assert f"{solicitud.referencia}: no se ha vuelto a borrar" in avisos
+        assert Documento.objects.count() == 1
+    with closing(copias.conectar()) as conexion:
+        conexion.execute("SET session_replication_role = replica")
+        conexion.execute("DELETE FROM privacidad_solicitud WHERE referencia = 'SUP-2001-0001'")
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["sin_borrar"], len(datos["copias_rehechas"]), codigo) == ([], 1, 0)
+    assert not Documento.objects.exists()
+
+
 def test_de_quien_la_copia_no_sabia_nada_se_dice_y_se_sigue_buscando(
     copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any]
 ) -> None:

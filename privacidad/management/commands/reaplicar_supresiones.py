@@ -39,7 +39,8 @@ class Command(ComandoMemoria):
         )
         if not datos["completo"]:
             frase += " " + _("Quedan más: repita la orden antes de dar servicio.")
-        por_hacer = [*datos["a_mano"], *datos["copias_perdidas"], *datos["menciones_sin_hallar"]]
+        pendientes = ("a_mano", "copias_perdidas", "menciones_sin_hallar", "sin_borrar")
+        por_hacer = [que for nombre in pendientes for que in datos[nombre]]
         bien = datos["completo"] and not por_hacer
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
@@ -72,6 +73,14 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         avisos.append(
             _("Solicitudes cerradas que la copia no tiene; quedan su registro y su escrito: %(referencias)s.")
             % {"referencias": ", ".join(datos["solicitudes_cerradas_perdidas"])}
+        )
+    if datos["sin_borrar"]:
+        avisos.append(
+            _(
+                "%(referencias)s: no se ha vuelto a borrar, porque su copia bloqueada se ha perdido y sin la "
+                "solicitud, que no se ha podido rehacer, no se puede hacer otra."
+            )
+            % {"referencias": ", ".join(datos["sin_borrar"])}
         )
     if datos["copias_perdidas"]:
         avisos.append(
