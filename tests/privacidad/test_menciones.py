@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memoria.models import Documento
-from privacidad import servicios
+from privacidad import contenidos, servicios
 from privacidad.destinos import Sujeto, destino
 from privacidad.errores import DatoNoValido, MencionesSinDecidir, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
@@ -179,6 +179,7 @@ def test_la_decision_es_evidencia_sin_nombrar_a_nadie(
         "fila": resumen_de_fila("proveedores.P1", "a"),
         "identificadores": ["telefono"],
         "decision": "borrar",
+        "contenido": contenidos.de_la_fila("proveedores.P1", "a"),
     }
 
 
