@@ -42,7 +42,8 @@ SIN_SUJETO: Mapping[str, tuple[str, str]] = {
     "public.privacidad_paso": (
         "Texts that are kept: refused when they repeat what the request knows of the person (id, "
         "identifiers, two words of the name), or hold a NIF, an IBAN, a telephone or an e-mail of anybody. A "
-        "name that nobody gave cannot be told from any other word: the forms say not to write it.",
+        "name that nobody gave cannot be told from any other word: the forms say not to write it, and one of "
+        "somebody else stays when they are erased (docs/privacidad/menciones.md).",
         "estado texto",
     ),
     "public.privacidad_solicitud": (

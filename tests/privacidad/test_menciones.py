@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.test import Client
@@ -16,7 +17,7 @@ from privacidad import contenidos, servicios
 from privacidad.destinos import Sujeto, destino
 from privacidad.errores import DatoNoValido, MencionesSinDecidir, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
-from privacidad.models import Asiento, Mencion, Solicitud
+from privacidad.models import Asiento, Mencion, Restriccion, Solicitud
 from privacidad.olvido import resumen_de_fila
 
 DATOS = {
@@ -426,3 +427,69 @@ def test_cerrada_ya_no_se_sabe_donde_estaba(
     pagina = navegar("dpo", nombre="x").get(reverse("privacidad:menciones", args=[solicitud.referencia]))
     assert "a-secreta" not in pagina.content.decode()
     assert "Anotar la decisión" not in pagina.content.decode()
+
+
+@pytest.mark.parametrize("rol", ["memoria_web", ""])
+def test_lo_decidido_no_cambia_una_vez_aprobado(
+    rol: str,
+    aviso: Callable[..., None],
+    revisada: Callable[..., Any],
+    como: Callable[[str], psycopg.Connection],
+    propietario: psycopg.Connection,
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """Whoever writes: what runs is what was approved."""
+    aviso("a1", "Llamar al 612345678")
+    solicitud = revisada()
+    decidir(solicitud, "a1", "borrar", dpo)
+    decidir(solicitud, "a1", "conservar", dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    conexion = como(rol) if rol else propietario
+    for cambio in ("decision = 'borrar'", "motivo = 'otro'", "momento = now()", "por_id = NULL"):
+        with pytest.raises(psycopg.errors.RestrictViolation):
+            conexion.execute(f"UPDATE privacidad_mencion SET {cambio}")
+    servicios.ejecutar(solicitud=solicitud)
+    assert Documento.objects.filter(key="a1").exists()
+
+
+@pytest.mark.parametrize("rol", ["memoria_web", ""])
+def test_una_limitacion_se_levanta_y_ni_se_borra_ni_cambia(
+    rol: str,
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    como: Callable[[str], psycopg.Connection],
+    propietario: psycopg.Connection,
+    dpo: Any,
+) -> None:
+    preferencia("C1")
+    limitacion = servicios.restringir(espacio="clientes", sujeto_id="C1", motivo="No es cierto", por=dpo)
+    conexion = como(rol) if rol else propietario
+
+    def nadie_puede(*cambios: str) -> None:
+        for sentencia in ("DELETE FROM privacidad_restriccion", *cambios):
+            with pytest.raises(psycopg.errors.RestrictViolation):
+                conexion.execute(sentencia)
+
+    anotado = [
+        f"UPDATE privacidad_restriccion SET {cambio}"
+        for cambio in (
+            "prefijo = 'clientes.C2'",
+            "prefijo = repeat('a', 64)",
+            "clave = 'pref-idioma'",
+            "motivo = ''",
+            "creada = now() - interval '1 day'",
+            "por_id = NULL",
+        )
+    ]
+    nadie_puede(*anotado)
+    assert Documento.objects.filter(limitado=True).count() == 1
+    servicios.levantar(restriccion=limitacion, motivo="Lo era", por=dpo)
+    levantada = [
+        f"UPDATE privacidad_restriccion SET {cambio}"
+        for cambio in ("levantada = NULL", "levantada = now()", "motivo_levantada = 'Otro'")
+    ]
+    nadie_puede(*anotado, *levantada)
+    hasta(Estado.COMPLETADA, "C1")  # which forgets its address and its texts
+    assert Restriccion.objects.get().motivo == ""
+    nadie_puede("UPDATE privacidad_restriccion SET motivo = 'Otro'")
