@@ -175,7 +175,7 @@ def _trozos(binario: BinaryIO, parar: Callable[[], bool]) -> Iterator[bytes]:
 def _no_utf16(principio: bytes) -> None:
     """By its mark or, without one, because every other byte of what is mostly letters is zero."""
     par = len(principio) // 2
-    ceros = max(principio[0::2].count(0), principio[1::2].count(0))
+    ceros = abs(principio[0::2].count(0) - principio[1::2].count(0))
     if principio.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (par > 20 and ceros > 0.8 * par):
         raise FicheroNoValido(
             _("El fichero está en UTF-16 («texto Unicode»): guárdelo como CSV UTF-8 y vuelva a elegirlo.")

@@ -143,6 +143,7 @@ def test_columnas_en_otro_orden_y_las_que_sobran(bd: str, fichero: Callable[...,
         ("proveedor_id,fecha,texto\n".encode("utf-16"), "está en UTF-16"),
         ("proveedor_id,fecha,texto\n".encode("utf-16-le"), "está en UTF-16"),
         ("proveedor_id,fecha,texto\n".encode("utf-16-be"), "está en UTF-16"),
+        (b"\x00" * 100, "faltan columnas"),
         (b"x" * (hoja.LARGO_MAXIMO_LEIDO + 1) + b",fecha,texto\n", "nombre de columna larguísimo"),
     ],
 )
