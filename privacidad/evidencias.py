@@ -57,7 +57,7 @@ def alteradas() -> list[str]:
 def perdidas() -> list[str]:
     """The references of the requests of which the register tells a run whose evidence is not here.
 
-    Not those that were lost with a restore (see :data:`privacidad.registro.RESTAURADA`).
+    Not those that were lost with a restore (see :data:`privacidad.registro.EN_LO_RESTAURADO`).
     """
     with connection.cursor() as cursor:
         cursor.execute(_PERDIDAS)

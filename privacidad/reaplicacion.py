@@ -77,7 +77,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             hay = _ultimo_numero()
             recuperados = _recuperar(fichero, hay, lote) if copia.entradas > hay else 0
             if recuperados:  # what those tell and is not here was lost, and nobody took it away
-                registro.anotar(tipo=registro.RESTAURADA, datos={"desde": hay + 1, "hasta": copia.entradas})
+                registro.anotar(tipo="restaurada", datos={"desde": hay + 1, "hasta": copia.entradas})
             puesta_al_dia.adelantar_referencias()
             atrasadas = puesta_al_dia.cerrar(desde=hay)
             rehechas = solicitudes_rehechas.rehacer(lote)

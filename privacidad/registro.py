@@ -27,11 +27,9 @@ from privacidad.models import Asiento
 ORIGEN = "0" * 64
 #: The command whose runs say how the register stood.
 VERIFICAR = "verificar_registro"
-#: The entry of a replay that put lost entries back, ``{"desde": number, "hasta": number}``: what they tell of
-#: may have been lost with them.
-RESTAURADA = "restaurada"
-#: In SQL, whether the entry ``a`` is one of those. Only whole numbers are compared: the table may have been
-#: tampered with, and that is told by the chain.
+#: In SQL, whether the entry ``a`` is one that a replay put back, by the entry it left: ``restaurada``, with
+#: ``{"desde": number, "hasta": number}``. What such an entry tells of may have been lost with it. Only whole
+#: numbers are compared: the table may have been tampered with, and that is told by the chain.
 EN_LO_RESTAURADO = r"""EXISTS (
     SELECT FROM public.privacidad_asiento r
     WHERE r.tipo = 'restaurada' AND r.numero > a.numero

@@ -48,7 +48,7 @@ def alterados() -> list[str]:
 def perdidos() -> list[str]:
     """The documents that were issued by the register and are not here, named alike.
 
-    Not those that were lost with a restore (see :data:`privacidad.registro.RESTAURADA`).
+    Not those that were lost with a restore (see :data:`privacidad.registro.EN_LO_RESTAURADO`).
     """
     with connection.cursor() as cursor:
         cursor.execute(_PERDIDOS)

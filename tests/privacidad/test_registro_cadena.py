@@ -71,7 +71,15 @@ def como_superusuario(propietario: psycopg.Connection) -> Callable[..., None]:
 
 def test_un_registro_vacio_esta_entero(bd: str) -> None:
     assert ordenar("verificar_registro") == (
-        {"entradas": 0, "ok": True, "primera_rota": None, "evidencias_alteradas": []},
+        {
+            "entradas": 0,
+            "ok": True,
+            "primera_rota": None,
+            "evidencias_alteradas": [],
+            "evidencias_perdidas": [],
+            "escritos_alterados": [],
+            "escritos_perdidos": [],
+        },
         "El registro está entero. Asientos comprobados: 0.\n",
         0,
     )

@@ -190,13 +190,13 @@ def test_what_a_restore_lost_is_no_fault_and_what_went_afterwards_is(
     # The first request was carried out before the copy was made.
     hasta = Asiento.objects.filter(referencia=dos[0].referencia).order_by("numero")
     desde = max(a.numero for a in hasta) + 1
-    registro.anotar(tipo=registro.RESTAURADA, datos={"desde": desde, "hasta": otro.numero + 50})
+    registro.anotar(tipo="restaurada", datos={"desde": desde, "hasta": otro.numero + 50})
     datos, _, codigo = verificar()
     assert datos["evidencias_perdidas"] == [dos[0].referencia]
     assert len(datos["escritos_perdidos"]) == 1
     assert datos["escritos_perdidos"][0].startswith(dos[0].referencia)
     assert codigo == 6
-    registro.anotar(tipo=registro.RESTAURADA, datos={"desde": uno.numero, "hasta": otro.numero + 50})
+    registro.anotar(tipo="restaurada", datos={"desde": uno.numero, "hasta": otro.numero + 50})
     assert verificar()[2] == 0
 
 
