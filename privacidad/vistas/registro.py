@@ -40,6 +40,7 @@ TIPOS = {
     "limitacion": gettext_lazy("Dato limitado"),
     "limitacion_levantada": gettext_lazy("Limitación levantada"),
     "mencion": gettext_lazy("Mención decidida"),
+    "mencion_sin_hallar": gettext_lazy("Mención borrada, sin hallar al restaurar"),
     "reaplicada": gettext_lazy("Supresión reaplicada"),
     "restaurada": gettext_lazy("Asientos repuestos tras restaurar"),
     "recordatorio": gettext_lazy("Recordatorio enviado"),
