@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from privacidad import estados, evidencias, plazos
 from privacidad.estados import Estado
-from privacidad.models import Asiento, Evidencia, Exclusion, Gestion, Paso, Solicitud
+from privacidad.models import AMPLIADA, Asiento, Evidencia, Exclusion, Gestion, Paso, Solicitud
 from privacidad.olvido import olvidar_direcciones
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import guardar
@@ -254,6 +254,11 @@ def hasta_el_ultimo(solicitud: Solicitud, desde: int, *, antes_de: str | None = 
         elif asiento.tipo in ("copia_decidida", "copia_sellada"):
             _decidir_copia(actual, asiento)
             guardar(actual)
+        elif asiento.tipo == AMPLIADA:
+            actual.ampliada = parse_date(asiento.datos["vence"])
+            actual.vence = actual.ampliada or actual.vence
+            guardar(actual)
+            anotar_paso(actual, asiento)
         elif asiento.tipo in Estado.values:
             _dar_paso(actual, asiento)
     return actual

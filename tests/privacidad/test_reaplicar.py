@@ -1035,7 +1035,10 @@ def test_lo_rehecho_sin_ejecutar_se_revisa_otra_vez(
     """Whatever names the person besides their id is in no register: nothing is erased on that."""
     preferencia("C1")
     copias.hacer()
-    solicitud = hasta(Estado.APROBADA, "C1")
+    solicitud = hasta(Estado.IDENTIFICADA, "C1")
+    servicios.ampliar(solicitud=solicitud, motivo="Hay muchos datos que mirar", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     ordenar("exportar_registro", fichero)
     copias.restaurar()
     datos, avisos, codigo = ordenar("reaplicar_supresiones", fichero)
@@ -1047,6 +1050,7 @@ def test_lo_rehecho_sin_ejecutar_se_revisa_otra_vez(
     assert "C1" not in avisos
     assert ordenar("ejecutar_supresiones")[0]["completadas"] == 0
     rehecha = Solicitud.objects.get()
+    assert rehecha.vence == rehecha.ampliada == plazos.ampliado(rehecha.recibida)
     servicios.revisar(solicitud=rehecha, por=dpo)
     servicios.aprobar(solicitud=rehecha, por=otro_dpo)
     servicios.ejecutar(solicitud=rehecha)
