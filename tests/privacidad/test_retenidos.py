@@ -311,7 +311,7 @@ def test_compras_ni_corrige_ni_retira_un_aviso_retenido(
     )
     antes = fila("a1", "proveedores.P1")
     quien = navegar("compras").usuario
-    with pytest.raises(ErrorDeCompras, match="retenido"):
+    with pytest.raises(ErrorDeCompras, match="obliga a conservar"):
         de_compras.corregir(
             proveedor=proveedor,
             clave="a1",
@@ -320,7 +320,7 @@ def test_compras_ni_corrige_ni_retira_un_aviso_retenido(
             version=Documento.objects.get().updated_at,
             por=quien,
         )
-    with pytest.raises(ErrorDeCompras, match="retenido"):
+    with pytest.raises(ErrorDeCompras, match="obliga a conservar"):
         de_compras.retirar(proveedor=proveedor, clave="a1", por=quien, motivo="error")
     assert fila("a1", "proveedores.P1") == antes
 
