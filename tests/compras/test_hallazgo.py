@@ -41,6 +41,13 @@ def test_dice_por_que_y_no_lleva_nada_a_la_url(
     assert "no está disponible" not in texto_de(respuesta)
 
 
+def test_lo_que_solo_lleva_el_asunto_tambien_dice_por_que(escribir: Escribir, navegar: Navegar) -> None:
+    escribir("Nada que añadir por ahora", asunto="RX-4417")
+    pagina = texto_de(navegar("consulta").post(LISTA, {"proveedor": "P1", "consulta": "RX-4417"}))
+    assert "Por su asunto" in pagina
+    assert "Por sus palabras" not in pagina
+
+
 def test_lo_marcado_no_deja_pasar_html(escribir: Escribir, navegar: Navegar) -> None:
     escribir('<script>alert(1)</script> fábrica<img src=x onerror="alert(2)">')
     respuesta = navegar("consulta").post(LISTA, {"proveedor": "P1", "consulta": "fábrica <b>"})
