@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from memoria.models import Documento
+from privacidad.fuentes.retirados import RETIRADOS
 from privacidad.registro import canonico
 from privacidad.resumenes import resumen
-from privacidad.retirados import RETIRADOS
 
 _ESPACIO = "proveedores"
 

@@ -19,9 +19,9 @@ from memoria.deteccion import hallar
 from memoria.identificadores import enmascarar
 from memoria.models import Documento
 from privacidad import fuentes, identificadores, menciones
+from privacidad.fuentes.retirados import DEL_PROVEEDOR
 from privacidad.identificadores import Buscados
 from privacidad.models import Solicitud
-from privacidad.retirados import DEL_PROVEEDOR
 
 Elemento = dict[str, Any]
 #: Rows read at a time.

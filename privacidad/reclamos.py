@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memoria import politica
-from privacidad import retirados
+from privacidad.fuentes import retirados
 from privacidad.models import Solicitud
 
 

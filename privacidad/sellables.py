@@ -14,9 +14,9 @@ from django.db import connection
 from privacidad.destinos import Sujeto, destino
 from privacidad.destinos.menciones import Menciones
 from privacidad.fuentes import FUENTES
+from privacidad.fuentes.retirados import DEL_PROVEEDOR
 from privacidad.models import Solicitud
 from privacidad.resumenes import resumen
-from privacidad.retirados import DEL_PROVEEDOR
 
 #: Rows fetched at a time. A row of a conversation may be large, so few.
 FILAS = 100

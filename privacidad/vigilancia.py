@@ -148,7 +148,7 @@ def _completadas() -> Iterator[_Completada]:
 
 def _solo_en_el_registro() -> Iterator[_Completada]:
     """Those that came in after the copy a restore put here, and were completed: the watch knows their people
-    by the register (see :mod:`privacidad.solicitudes_rehechas`)."""
+    by the register (see :mod:`privacidad.restauracion.solicitudes_rehechas`)."""
     with connection.cursor() as cursor:
         cursor.execute(_SOLO_EN_EL_REGISTRO, {"estados": list(Estado), "completada": Estado.COMPLETADA.value})
         yield from ((referencia, None, *resto, None) for referencia, *resto in cursor.fetchall())

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy, npgettext_lazy
 
 from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto, por_tandas, una_fila
+from privacidad.fuentes.retirados import DEL_PROVEEDOR as _SUYOS
 from privacidad.resumenes import resumen
-from privacidad.retirados import DEL_PROVEEDOR as _SUYOS
 
 
 class Compras(Destino):

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy, npgettext_lazy
 
-from privacidad import documentos
-from privacidad.anotaciones import ANOTACIONES
 from privacidad.destinos.base import Destino, Recuento, Sujeto
-from privacidad.fuentes import Fuente
+from privacidad.fuentes import Fuente, documentos
+from privacidad.fuentes.anotaciones import ANOTACIONES
+from privacidad.fuentes.nombres import NOMBRES
+from privacidad.fuentes.retirados import RETIRADOS
 from privacidad.models import Solicitud
-from privacidad.nombres import NOMBRES
 from privacidad.olvido import resumen_de_fila
 from privacidad.resumenes import resumen, resumen_de_lista
-from privacidad.retirados import RETIRADOS
 
 
 class _DeFuente(Destino):
@@ -56,7 +55,7 @@ class _DeFuente(Destino):
 
 
 class Documentos(_DeFuente):
-    """Documents of the house: pages, and versions of their history (:mod:`privacidad.documentos`).
+    """Documents of the house: pages, and versions of their history (:mod:`privacidad.fuentes.documentos`).
 
     A page goes with all its history, its sections and their vectors; a version goes alone.
     """
@@ -82,8 +81,8 @@ class Documentos(_DeFuente):
 
 
 class Retirados(_DeFuente):
-    """Withdrawn notices of suppliers (:mod:`privacidad.retirados`). Those of the person, when they are the
-    supplier, are of :class:`privacidad.destinos.compras.Compras`."""
+    """Withdrawn notices of suppliers (:mod:`privacidad.fuentes.retirados`). Those of the person, when they
+    are the supplier, are of :class:`privacidad.destinos.compras.Compras`."""
 
     nombre = RETIRADOS.NOMBRE
     etiqueta = _("Avisos retirados que la mencionan")
@@ -95,7 +94,7 @@ class Retirados(_DeFuente):
 
 
 class Anotaciones(_DeFuente):
-    """Entries of purchasing's log (:mod:`privacidad.anotaciones`)."""
+    """Entries of purchasing's log (:mod:`privacidad.fuentes.anotaciones`)."""
 
     nombre = ANOTACIONES.NOMBRE
     etiqueta = _("Anotaciones de compras que la mencionan")
@@ -107,8 +106,8 @@ class Anotaciones(_DeFuente):
 
 
 class Nombres(_DeFuente):
-    """Names of suppliers (:mod:`privacidad.nombres`): the code takes the place of each. That of the person,
-    when they are the supplier, is of :class:`privacidad.destinos.compras.Compras`."""
+    """Names of suppliers (:mod:`privacidad.fuentes.nombres`): the code takes the place of each. That of the
+    person, when they are the supplier, is of :class:`privacidad.destinos.compras.Compras`."""
 
     nombre = NOMBRES.NOMBRE
     etiqueta = _("Nombres de proveedores que la mencionan")

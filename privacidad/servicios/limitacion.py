@@ -86,5 +86,5 @@ def _datos(restriccion: Restriccion) -> dict[str, str | int]:
     """What the register says of a restriction: never the address of what it is over."""
     if not restriccion.clave:
         return {"limitacion": restriccion.pk, "alcance": "ficha"}
-    # By its digest, it is found again in a restored copy (privacidad/datos_reaplicados.py).
+    # By its digest, it is found again in a restored copy (privacidad/restauracion/datos_reaplicados.py).
     return {"limitacion": restriccion.pk, "alcance": "documento", "clave": resumen(restriccion.clave)}

@@ -11,9 +11,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memoria.models import Ejecucion
-from privacidad import evidencias, puesta_al_dia, registro
+from privacidad import evidencias, registro
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Solicitud
+from privacidad.restauracion import puesta_al_dia
 
 
 @pytest.fixture

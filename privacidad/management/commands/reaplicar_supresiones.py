@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
-from privacidad import exportacion, reaplicacion
+from privacidad import exportacion
+from privacidad.restauracion import reaplicacion
 
 
 class Command(ComandoMemoria):

@@ -11,8 +11,8 @@ import json
 from contextlib import suppress
 
 from privacidad import identificadores
-from privacidad.numeradas import FuenteNumerada, en_tabla
-from privacidad.retirados import DEL_PROVEEDOR
+from privacidad.fuentes.numeradas import FuenteNumerada, en_tabla
+from privacidad.fuentes.retirados import DEL_PROVEEDOR
 
 
 def _textos(objeto: str, dicho: str) -> list[str]:

@@ -58,8 +58,8 @@ def perdidas(*, abiertas: bool) -> list[str]:
     """The numbers of the requests that the register leaves open, or closed, and this database does not have.
 
     They came in after the copy was made, and of their people it knows nothing (see
-    :mod:`privacidad.solicitudes_rehechas`). The deadline of the open ones runs, and who asked must be found
-    outside this system; of the closed ones, their documents.
+    :mod:`.solicitudes_rehechas`). The deadline of the open ones runs, and who asked must be found outside
+    this system; of the closed ones, their documents.
     """
     with connection.cursor() as cursor:
         cursor.execute(_PERDIDAS, {"estados": list(Estado)})

@@ -34,21 +34,18 @@ from django.utils.translation import gettext as _
 from memoria import politica
 from memoria.comandos import Plazo
 from memoria.models import Documento, Hilo
-from privacidad import (
-    copias_rehechas,
-    datos_reaplicados,
-    exportacion,
-    menciones_reaplicadas,
-    puesta_al_dia,
-    registro,
-    retenidos,
-    solicitudes_rehechas,
-    vallas,
-)
-from privacidad.copias_rehechas import Rehechas
+from privacidad import exportacion, registro, retenidos, vallas
 from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto, destino
 from privacidad.exportacion import Cabecera, RegistroRoto
 from privacidad.models import Asiento, Exclusion, Solicitud
+from privacidad.restauracion import (
+    copias_rehechas,
+    datos_reaplicados,
+    menciones_reaplicadas,
+    puesta_al_dia,
+    solicitudes_rehechas,
+)
+from privacidad.restauracion.copias_rehechas import Rehechas
 from privacidad.resumenes import resumen
 
 logger = logging.getLogger(__name__)
@@ -61,10 +58,10 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
 
     Returns ``reaplicadas`` (people), ``documentos_borrados``, ``hilos_borrados``, ``asientos_recuperados``,
     ``solicitudes_atrasadas``, ``solicitudes_perdidas`` and ``solicitudes_cerradas_perdidas`` (see
-    :mod:`privacidad.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`privacidad.solicitudes_rehechas`),
-    ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`privacidad.datos_reaplicados`),
-    ``copias_rehechas``, ``copias_perdidas`` and ``sin_borrar`` (see :mod:`privacidad.copias_rehechas`),
-    ``menciones_sin_hallar`` (see :mod:`privacidad.menciones_reaplicadas`), ``completo`` and ``simulado``.
+    :mod:`.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`.solicitudes_rehechas`),
+    ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`.datos_reaplicados`),
+    ``copias_rehechas``, ``copias_perdidas`` and ``sin_borrar`` (see :mod:`.copias_rehechas`),
+    ``menciones_sin_hallar`` (see :mod:`.menciones_reaplicadas`), ``completo`` and ``simulado``.
 
     Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
     the database's own register does not hold, or one does not go on from the other: then nothing was changed.
@@ -299,7 +296,7 @@ def _apartar_lo_retenido() -> None:
 
 
 def _datos_otra_vez(plazo: Plazo, lote: int) -> dict[str, Any]:
-    """What was done to single data of whoever is here: see :mod:`privacidad.datos_reaplicados`."""
+    """What was done to single data of whoever is here: see :mod:`.datos_reaplicados`."""
     total: dict[str, Any] = {"datos_borrados": 0, "limitaciones_rehechas": 0, "completo": True}
     a_mano: list[datos_reaplicados.Pendiente] = []
     if datos_reaplicados.hay():

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from django.db import connection
 
 from privacidad import identificadores
+from privacidad.fuentes.numeradas import Fila, FuenteNumerada
+from privacidad.fuentes.retirados import DEL_PROVEEDOR
 from privacidad.models import Solicitud
-from privacidad.numeradas import Fila, FuenteNumerada
-from privacidad.retirados import DEL_PROVEEDOR
 from privacidad.tosco import nombra
 
 

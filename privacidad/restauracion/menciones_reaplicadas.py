@@ -18,9 +18,9 @@ from memoria.models import Documento
 from privacidad import fuentes, registro
 from privacidad.contenidos import Contenido, de_los_avisos, de_los_retirados
 from privacidad.fuentes import Fuente
+from privacidad.fuentes.retirados import RETIRADOS
 from privacidad.models import Asiento
 from privacidad.olvido import resumen_de_fila
-from privacidad.retirados import RETIRADOS
 
 Direccion = tuple[str, str]
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from memoria.models import Documento, Hilo
-from privacidad import copias, puesta_al_dia, registro
+from privacidad import copias, registro
 from privacidad.destinos import Sujeto
 from privacidad.models import Asiento, Copia, Solicitud
-from privacidad.puesta_al_dia import CopiaSellada
+from privacidad.restauracion import puesta_al_dia
+from privacidad.restauracion.puesta_al_dia import CopiaSellada
 from privacidad.resumenes import resumen
 
 

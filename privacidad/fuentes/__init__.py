@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from privacidad import documentos
-from privacidad.anotaciones import ANOTACIONES
+from privacidad.fuentes import documentos
+from privacidad.fuentes.anotaciones import ANOTACIONES
+from privacidad.fuentes.nombres import NOMBRES
+from privacidad.fuentes.retirados import RETIRADOS
 from privacidad.identificadores import Buscados
 from privacidad.models import Solicitud
-from privacidad.nombres import NOMBRES
-from privacidad.retirados import RETIRADOS
 
 Direccion = tuple[str, str]
 

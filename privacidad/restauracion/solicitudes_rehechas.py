@@ -17,10 +17,11 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 
 from memoria import politica
-from privacidad import estados, plazos, puesta_al_dia
+from privacidad import estados, plazos
 from privacidad.destinos import DESTINOS, Rastro
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Solicitud
+from privacidad.restauracion import puesta_al_dia
 from privacidad.resumenes import resumen
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ import json
 from django.db import connection
 
 from privacidad import identificadores
-from privacidad.numeradas import FuenteNumerada, en_tabla
+from privacidad.fuentes.numeradas import FuenteNumerada, en_tabla
 from privacidad.tosco import nombra
 
 _RAIZ = "retirados.proveedores"
