@@ -174,7 +174,7 @@ class Papel(FPDF):
 
 
 def imprimible(texto: str) -> str:
-    """The text with every character the fonts lack as ``[U+XXXX]``: seen, and never an error."""
+    """The text with every character the fonts lack as ``[U+20AC]``: seen, and never an error."""
     return "".join(c if _cabe(c) else f"[U+{ord(c):04X}]" for c in _normal(texto))
 
 

@@ -431,7 +431,7 @@ def test_documents_print_in_black_and_white(
             assert pagina.extract_text().strip()
             recursos: Any = pagina["/Resources"]
             assert set(recursos) <= {"/ProcSet", "/Font"}
-            assert {f.get_object()["/BaseFont"] for f in recursos["/Font"].values()} <= DE_TODO_LECTOR
+            assert {f.get_object()["/BaseFont"] for f in recursos["/Font"].values()} <= DE_CUALQUIER_LECTOR
             hoja: Any = pagina.get_contents()
             for operandos, orden in hoja.operations:
                 if orden in COLORES:
@@ -440,7 +440,7 @@ def test_documents_print_in_black_and_white(
 
 
 #: Some of the fourteen standard fonts (ISO 32000-1, 9.6.2.2): embedded or not, a reader has them.
-DE_TODO_LECTOR = {"/Helvetica", "/Helvetica-Bold", "/Courier"}
+DE_CUALQUIER_LECTOR = {"/Helvetica", "/Helvetica-Bold", "/Courier"}
 #: The operators that choose a colour of grey or RGB, where 0 is black (ISO 32000-1, table 74)...
 COLORES = {b"g", b"G", b"rg", b"RG"}
 #: ...and those that could choose any other, or paint a shading or an image.
