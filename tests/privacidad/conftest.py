@@ -12,6 +12,7 @@ from memoria import politica
 from memoria.agentes import ContextoCliente, configuracion
 from privacidad import plazos, servicios
 from privacidad.estados import Estado
+from privacidad.models import Expediente
 
 
 @pytest.fixture
@@ -166,3 +167,28 @@ def pasa_la_valla(propietario: Any) -> Callable[[], None]:
         )
 
     return pasar
+
+
+@pytest.fixture
+def producir(dpo: Any) -> Callable[..., Expediente]:
+    def hacer(sujeto_id: str = "C1") -> Expediente:
+        return servicios.producir(espacio="clientes", sujeto_id=sujeto_id, por=dpo)
+
+    return hacer
+
+
+@pytest.fixture
+def charla(hilos: Any) -> Callable[..., None]:
+    """A thread with messages as an agent leaves them, and whatever else is put in its state."""
+    from langgraph.checkpoint.base import empty_checkpoint
+
+    def guardar(cliente: str, thread_id: str, mensajes: list[Any], **estado: Any) -> None:
+        config = configuracion(ContextoCliente(cliente_id=cliente, tienda="T1"), thread_id)
+        config["configurable"].setdefault("checkpoint_ns", "")
+        punto = empty_checkpoint()
+        punto["channel_values"] = {"messages": mensajes, **estado}
+        versiones: Any = dict.fromkeys(punto["channel_values"], "1")
+        punto["channel_versions"] = versiones
+        hilos.put(config, punto, {"source": "loop", "step": 0}, versiones)
+
+    return guardar

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from memoria import politica
-from memoria.agentes import ContextoCliente, configuracion
-from memoria.explorador.palabras import nombre_de_tipo
 from privacidad import conversaciones, expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
-from privacidad.informacion import destinatarios
 from privacidad.models import Asiento, Expediente
 
 PAGINA = "/privacidad/derechos/clientes/C1/"
-
-
-@pytest.fixture
-def producir(dpo: Any) -> Callable[..., Expediente]:
-    def hacer(sujeto_id: str = "C1") -> Expediente:
-        return servicios.producir(espacio="clientes", sujeto_id=sujeto_id, por=dpo)
-
-    return hacer
 
 
 def bajado(expediente: Expediente, formato: str, por: Any) -> bytes:
@@ -56,23 +42,6 @@ def texto_del_pdf(pdf: bytes) -> str:
     crudo = b"\n".join(trozos)
     cadenas = re.findall(rb"\(((?:\\.|[^\\)])*)\)", crudo)
     return " ".join(re.sub(rb"\\(.)", rb"\1", c).decode("windows-1252", "replace") for c in cadenas)
-
-
-@pytest.fixture
-def charla(hilos: Any) -> Callable[..., None]:
-    """A thread with messages as an agent leaves them, and whatever else is put in its state."""
-    from langgraph.checkpoint.base import empty_checkpoint
-
-    def guardar(cliente: str, thread_id: str, mensajes: list[Any], **estado: Any) -> None:
-        config = configuracion(ContextoCliente(cliente_id=cliente, tienda="T1"), thread_id)
-        config["configurable"].setdefault("checkpoint_ns", "")
-        punto = empty_checkpoint()
-        punto["channel_values"] = {"messages": mensajes, **estado}
-        versiones: Any = dict.fromkeys(punto["channel_values"], "1")
-        punto["channel_versions"] = versiones
-        hilos.put(config, punto, {"source": "loop", "step": 0}, versiones)
-
-    return guardar
 
 
 def test_esta_todo_lo_suyo_y_nada_de_otros(
@@ -174,101 +143,6 @@ def test_el_pdf_se_lee_y_remite_al_json_cuando_es_mucho(
     assert f"Aquí se muestran {expedientes.EN_PDF} de {expedientes.EN_PDF + 50}" in texto
     assert "[U+4E2D] €" in texto
     assert len(contenido(expediente, dpo)["documentos"]) == expedientes.EN_PDF + 50
-
-
-# -- what must be told with the data (art. 15(1)) -----------------------------------------------------
-
-
-def en_una_linea(texto: str) -> str:
-    return " ".join(texto.split())
-
-
-def informacion(expediente: Expediente, por: Any) -> dict[str, str]:
-    """By letter of the article, as the JSON gives it, once it is seen that the PDF says the same."""
-    pdf = en_una_linea(texto_del_pdf(bajado(expediente, "pdf", por)))
-    letras = {}
-    for parte in contenido(expediente, por)["informacion"]:
-        letras[parte["letra"]] = " ".join(parte["frases"])
-        # A page break may fall inside a paragraph, so sentence by sentence is too much to ask of the longest.
-        assert en_una_linea(parte["frases"][0])[:60] in pdf
-    assert sorted(letras) == list("abcdefgh")
-    return letras
-
-
-def test_dice_a_que_servidores_va_y_para_que(
-    producir: Callable[..., Expediente], dpo: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
-
-    monkeypatch.setenv("LLM_URL", "https://usuario:clave@modelos.example:4000/v1")
-    monkeypatch.setenv("EMBEDDINGS_URL", "http://vectores.example/v1")
-    with ServidorLangfuse() as servidor:
-        settings.LANGFUSE_URL = servidor.url
-        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
-        quien = informacion(producir(), dpo)["c"]
-    for servidor_y_uso in (
-        "127.0.0.1: las trazas",
-        "modelos.example: lo que se dice en las conversaciones",
-        "vectores.example: lo que un agente busca",
-    ):
-        assert servidor_y_uso in quien
-    assert quien.count("no los comunica a nadie más.") == 1
-    assert "ni en qué país" in quien
-    assert "clave" not in quien
-
-
-def test_sin_modelo_configurado_no_dice_que_no_haya_ninguno(
-    producir: Callable[..., Expediente], dpo: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    quien = informacion(producir(), dpo)["c"]
-    assert "El modelo de lenguaje de los agentes no está configurado" in quien
-    assert "ni en qué país" not in quien
-    monkeypatch.setenv("LLM_URL", "https://modelos.example/v1")
-    quien = informacion(producir(), dpo)["c"]
-    assert "no está configurado" not in quien
-    assert quien.endswith(
-        "no los comunica a nadie más. La aplicación no sabe qué empresa lleva esos servidores ni en "
-        "qué país están: lo dice el responsable del tratamiento."
-    )
-
-
-@pytest.mark.parametrize("espacio", politica.ESPACIOS)
-def test_lo_que_dice_es_lo_que_dice_la_politica(
-    espacio: str, dpo: Any, bd: str, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    from dataclasses import replace
-
-    cambiada = replace(
-        politica.ESPACIOS[espacio], finalidad="Para probar.", vida_minutos=17 * politica.MINUTOS_POR_DIA
-    )
-    monkeypatch.setitem(politica.ESPACIOS, espacio, cambiada)
-    settings.ACCESO_DIAS, settings.COPIAS_DIAS = 3, 29
-    dicho = informacion(servicios.producir(espacio=espacio, sujeto_id="X1", por=dpo), dpo)
-    assert dicho["a"] == "Para probar."
-    assert "17 días desde" in dicho["d"]
-    assert ("se usa" in dicho["d"]) == cambiada.renueva_al_leer
-    assert "3 días desde que se produce" in dicho["d"]
-    assert "otros 29 días" in dicho["d"]
-    assert all(nombre_de_tipo(t) in dicho["b"] for t in cambiada.tipos)
-    assert ("personal de compras" in dicho["g"]) == (cambiada.escritor is politica.Escritor.COMPRAS)
-    assert ("la propia persona" in dicho["g"]) == (espacio == "clientes")
-
-
-def test_de_un_proveedor_no_hay_trazas_y_sus_avisos_se_incrustan(
-    bd: str, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.LANGFUSE_URL = "https://langfuse.example"
-    monkeypatch.setenv("EMBEDDINGS_URL", "http://vectores.example/v1")
-    (unico,) = destinatarios("proveedores")
-    assert unico.servidor == "vectores.example"
-    assert "texto de los avisos" in unico.que
-    assert [d.servidor for d in destinatarios("clientes")] == ["langfuse.example", "vectores.example"]
-
-
-def test_dice_lo_que_no_trae(producir: Callable[..., Expediente], dpo: Any) -> None:
-    expediente = producir()
-    assert "textos de otras personas" in " ".join(contenido(expediente, dpo)["no_incluye"])
-    assert "Lo que no está en este expediente" in texto_del_pdf(bajado(expediente, "pdf", dpo))
 
 
 # -- M15: a checkpoint is somebody else's bytes -------------------------------------------------------
@@ -550,122 +424,3 @@ def test_la_pagina_no_hace_mas_consultas_con_mas_datos(
     with CaptureQueriesContext(connection) as muchas:
         dpo.get(PAGINA)
     assert len(muchas) == len(pocas)
-
-
-# -- too large for a page -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def pedido(
-    navegar: Callable[..., Any], preferencia: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> tuple[Client, Expediente]:
-    """A file asked for on the page, of a person who has more than a page can read."""
-    monkeypatch.setattr("privacidad.servicios.acceso.MAXIMO_EN_UNA_PAGINA", 1)
-    for tipo in ("idioma", "horario"):
-        preferencia("C1", tipo)
-    cliente = navegar("dpo", nombre="pide")
-    pagina = cliente.post(f"{PAGINA}producir/", follow=True).content.decode()
-    assert "lo hará la tarea programada" in pagina
-    assert "Se está preparando" in pagina
-    assert "Descargar el JSON" not in pagina
-    return cliente, Expediente.objects.get()
-
-
-def test_lo_grande_lo_produce_la_orden(pedido: tuple[Client, Expediente], dpo: Any) -> None:
-    cliente, expediente = pedido
-    assert expediente.pendiente
-    assert bytes(expediente.json) == bytes(expediente.pdf) == b""
-    assert b"C1" not in bytes(expediente.pedido)
-    with pytest.raises(DatoNoValido, match="preparando"):
-        bajado(expediente, "json", dpo)
-    simulado, codigo = ordenar("--dry-run")
-    assert (simulado["producidos"], simulado["pendientes"], codigo) == (1, 1, 0)
-    assert ordenar() == ({"producidos": 1, "fallidos": 0, "pendientes": 0, "simulado": False}, 0)
-    assert ordenar()[0]["producidos"] == 0
-    hecho = Expediente.objects.get()
-    assert not hecho.pendiente
-    assert hecho.por == expediente.por
-    assert hecho.creado > expediente.creado
-    assert [d["clave"] for d in contenido(hecho, dpo)["documentos"]] == ["pref-horario", "pref-idioma"]
-    assert list(Asiento.objects.order_by("numero").values_list("tipo", "referencia"))[:2] == [
-        ("acceso_pedido", hecho.referencia),
-        ("acceso", hecho.referencia),
-    ]
-    assert "Descargar el JSON" in cliente.get(PAGINA).content.decode()
-
-
-def test_pedirlo_dos_veces_no_lo_hace_dos_veces(pedido: tuple[Client, Expediente]) -> None:
-    cliente, _expediente = pedido
-    respuesta = cliente.post(f"{PAGINA}producir/")
-    assert respuesta.status_code == 422
-    assert "se está preparando" in respuesta.content.decode()
-    assert Expediente.objects.count() == 1
-    ordenar()
-    cliente.post(f"{PAGINA}producir/")
-    assert Expediente.objects.pendientes().count() == 1
-
-
-def test_de_quien_se_suprime_mientras_espera_no_se_produce(
-    pedido: tuple[Client, Expediente], hasta: Callable[..., Any]
-) -> None:
-    _cliente, expediente = pedido
-    solicitud = hasta(Estado.COMPLETADA)
-    assert solicitud.evidencias.get().destinos["casa"]["borrados"]["expedientes"] == 1
-    with pytest.raises(DatoNoValido, match="ya no está pedido"):
-        servicios.producir_pedido(expediente=Expediente.objects.get())
-    with pytest.raises(DatoNoValido, match=r"suprimido|ya no está pedido"):
-        servicios.producir_pedido(expediente=expediente)  # read before the erasure
-    assert ordenar()[0]["producidos"] == 0
-    vacio = Expediente.objects.get()
-    assert bytes(vacio.pedido) == bytes(vacio.json) == b""
-
-
-def test_el_que_falla_no_para_a_los_demas(
-    pedido: tuple[Client, Expediente], preferencia: Callable[..., None], dpo: Any
-) -> None:
-    _cliente, roto = pedido
-    Expediente.objects.filter(pk=roto.pk).update(pedido=b"otra cosa")
-    for tipo in ("idioma", "horario"):
-        preferencia("C2", tipo)
-    servicios.pedir_expediente(espacio="clientes", sujeto_id="C2", por=dpo)
-    datos, codigo = ordenar()
-    assert (datos["producidos"], datos["fallidos"], datos["pendientes"], codigo) == (1, 1, 1, 3)
-
-
-def test_lo_que_cabe_se_produce_en_la_pagina(
-    navegar: Callable[..., Any], preferencia: Callable[..., None], persona: Callable[..., Any]
-) -> None:
-    preferencia("C1")
-    pagina = navegar("dpo").post(f"{PAGINA}producir/", follow=True).content.decode()
-    assert "Expediente producido" in pagina
-    with pytest.raises(SinPermiso):
-        servicios.pedir_expediente(espacio="clientes", sujeto_id="C1", por=persona("compras", nombre="c"))
-
-
-def test_cuenta_tambien_lo_que_hay_sellado(
-    preferencia: Callable[..., None],
-    charla: Callable[..., None],
-    hasta: Callable[..., Any],
-    dpo: Any,
-    otro_dpo: Any,
-) -> None:
-    preferencia("C1")
-    charla("C1", "h1", ["hola"])
-    assert expedientes.filas("clientes", "C1") == 4  # a document, a thread, its checkpoint and its blob
-    solicitud = hasta(Estado.REVISADA)
-    hasta_cuando = plazos.hoy() + timedelta(days=30)
-    servicios.decidir_copia(solicitud=solicitud, hasta=hasta_cuando, motivo=None, por=dpo)
-    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
-    servicios.ejecutar(solicitud=solicitud)
-    assert expedientes.filas("clientes", "C1") == expedientes.FILAS_POR_TROZO
-    assert expedientes.filas("clientes", "C2") == 0
-
-
-def ordenar(*opciones: str) -> tuple[dict[str, Any], int]:
-    """``producir_expedientes``: ``(JSON, exit code)``."""
-    salida, codigo = io.StringIO(), 0
-    try:
-        call_command("producir_expedientes", "--json", *opciones, stdout=salida, stderr=io.StringIO())
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), codigo

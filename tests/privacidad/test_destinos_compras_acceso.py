@@ -20,7 +20,8 @@ from privacidad import copias, de_la_casa, plazos, servicios
 from privacidad.estados import Estado
 from privacidad.identificadores import Buscados
 from privacidad.models import Expediente, Solicitud
-from tests.privacidad.test_acceso import bajado, contenido, en_una_linea, texto_del_pdf
+from tests.privacidad.test_acceso import bajado, contenido, texto_del_pdf
+from tests.privacidad.test_acceso_informacion import en_una_linea
 
 TELEFONO = {"telefono": "612345678"}
 ADMITIDO = {"identificadores": ["telefono"], "motivo": "Lo pide la del 612345678"}
