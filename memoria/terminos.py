@@ -24,7 +24,12 @@ class Palabra(NamedTuple):
 
 
 def palabras(texto: str) -> Iterator[Palabra]:
-    """The words of ``texto`` as PostgreSQL sees them after :func:`normalizada`: the n-th has position n."""
+    """The words of ``texto`` as PostgreSQL sees them after :func:`normalizada`: the n-th has position n.
+
+    They may differ in characters that only one of the two knows. Between Unicode 14 (Python 3.11) and 16
+    (PostgreSQL 18) those are the 36 outlined letters and digits, U+1CCD6 to U+1CCF9: after one of them a
+    mark would be a word off.
+    """
     letras, origen = [], []
     for i, caracter in enumerate(texto):
         for parte in unicodedata.normalize("NFKD", caracter):

@@ -211,7 +211,9 @@ def test_the_pieces_are_the_text_and_no_markup(almacen_compras: AlmacenMemoria) 
 
 @given(
     texto=st.text(
-        st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from("aeiosñÁü1809-./ "),
+        # Not what this Python's Unicode does not know (Cn): a newer PostgreSQL may know it for a letter.
+        st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Cn"])
+        | st.sampled_from("aeiosñÁü1809-./ "),
         max_size=80,
     )
 )
