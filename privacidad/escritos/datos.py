@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -160,11 +159,14 @@ _PASOS = frozenset({Estado.RECIBIDA, Estado.APROBADA, Estado.EN_CURSO, Estado.RE
 
 
 def _paso(que: str, paso: Paso) -> Datos:
-    return {"que": str(que), "quien": _quien(paso.por), "momento": _momento(paso.momento)}
+    return {"que": str(que), "quien": _quien(paso), "momento": _momento(paso.momento)}
 
 
-def _quien(por: User | None) -> str:
+def _quien(paso: Paso) -> str:
     """The role; the name only where the installation says so."""
+    if paso.rehecho:
+        return "no consta quién, tras restaurar una copia de seguridad"
+    por = paso.por
     if por is None:
         return "tarea programada"
     grupos = set(por.groups.values_list("name", flat=True))

@@ -4,11 +4,21 @@ from privacidad.models.base import SoloAnexar
 from privacidad.models.derechos import Copia, Expediente, Mencion, Restriccion, TrozoCopia
 from privacidad.models.evidencia import Evidencia, Exclusion, Gestion
 from privacidad.models.registro import Asiento, Escrito
-from privacidad.models.solicitud import AMPLIADA, APROBAR, UN_ENVIO, UNA_ABIERTA, Canal, Paso, Solicitud
+from privacidad.models.solicitud import (
+    AMPLIADA,
+    APROBAR,
+    PASO_REHECHO,
+    UN_ENVIO,
+    UNA_ABIERTA,
+    Canal,
+    Paso,
+    Solicitud,
+)
 
 __all__ = [
     "AMPLIADA",
     "APROBAR",
+    "PASO_REHECHO",
     "UNA_ABIERTA",
     "UN_ENVIO",
     "Asiento",

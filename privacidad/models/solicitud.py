@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from privacidad import estados, plazos
 from privacidad.cifrado import cifrar_json, descifrar_json
@@ -22,6 +23,8 @@ from privacidad.querysets import SolicitudQuerySet, SoloAnexarQuerySet
 
 #: The step of an extension: it changes the deadline and not the state.
 AMPLIADA = "ampliada"
+#: What a step says that was rebuilt from the register, which knows neither who took it nor why.
+PASO_REHECHO = gettext_noop("Paso rehecho con el registro, después de restaurar una copia.")
 APROBAR = "privacidad.aprobar_solicitud"
 UNA_ABIERTA = "una_solicitud_abierta_por_sujeto"
 UN_ENVIO = "una_solicitud_por_envio"
@@ -217,9 +220,9 @@ class Solicitud(models.Model):
 
     @property
     def excepcion_motivo(self) -> str:
-        """Why the person who received it also approved it; empty when four eyes saw it."""
+        """Why the person who received it also approved it; empty when four eyes saw it, or nobody knows."""
         paso = self.pasos.filter(estado=Estado.APROBADA).last()
-        return paso.texto if paso else ""
+        return paso.texto if paso and not paso.rehecho else ""
 
 
 class PasoQuerySet(SoloAnexarQuerySet["Paso"]):
@@ -230,7 +233,8 @@ class Paso(SoloAnexar):
     """One step of a request: to which state, who, when and what was said about it.
 
     ``texto`` is how the identity was checked, why a request was refused or withdrawn, or why one person alone
-    received and approved it. ``por`` is null when the scheduled command did it.
+    received and approved it. ``por`` is null when the scheduled command did it, or nobody knows who did
+    (``rehecho``).
     """
 
     solicitud = models.ForeignKey(
@@ -258,3 +262,8 @@ class Paso(SoloAnexar):
 
     def __str__(self) -> str:
         return f"{self.estado} · {self.momento:%Y-%m-%d %H:%M}"
+
+    @property
+    def rehecho(self) -> bool:
+        """Whether it was lost with a restore and rebuilt from the register."""
+        return self.por_id is None and self.texto == PASO_REHECHO

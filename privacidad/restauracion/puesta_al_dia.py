@@ -18,7 +18,16 @@ from django.utils.translation import gettext as _
 
 from privacidad import estados, evidencias, plazos
 from privacidad.estados import Estado
-from privacidad.models import AMPLIADA, Asiento, Evidencia, Exclusion, Gestion, Paso, Solicitud
+from privacidad.models import (
+    AMPLIADA,
+    PASO_REHECHO,
+    Asiento,
+    Evidencia,
+    Exclusion,
+    Gestion,
+    Paso,
+    Solicitud,
+)
 from privacidad.olvido import olvidar_direcciones
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import guardar
@@ -293,7 +302,7 @@ def anotar_paso(actual: Solicitud, asiento: Asiento) -> None:
         estado=asiento.tipo,
         por=None,
         momento=asiento.momento,
-        texto=_("Paso rehecho con el registro, después de restaurar una copia."),
+        texto=PASO_REHECHO,
     )
 
 

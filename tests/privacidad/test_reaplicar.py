@@ -467,6 +467,49 @@ def test_la_vigilancia_sigue_tras_restaurar(
     assert Solicitud.objects.get().estado == Estado.REAPARECIDA
 
 
+def test_un_paso_rehecho_no_dice_quien_lo_dio_ni_por_que(
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+    navegar: Callable[..., Any],
+) -> None:
+    """The register names nobody and keeps no text: neither the page nor the certificate makes one up."""
+    preferencia("C1")
+    preferencia("C1", "horario", "mañanas")
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="obligacion", por=dpo
+    )
+    copias.hacer()
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud, por=otro_dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    assert ordenar("reaplicar_supresiones", fichero)[2] == 0
+
+    rehecha = Solicitud.objects.get()
+    assert (rehecha.estado, rehecha.excepcion_motivo) == (Estado.PARCIAL, "")
+    pagina = " ".join(navegar("dpo", nombre="x").get(rehecha.get_absolute_url()).content.decode().split())
+    assert "Aprobada por quien la recibió" not in pagina
+    assert "No consta" in pagina
+    assert "Tarea programada" not in pagina
+
+    servicios.liberar(exclusion=rehecha.exclusiones.get(), por=otro_dpo)
+    servicios.ejecutar(solicitud=rehecha)
+    datos = rehecha.escritos.get().datos
+    assert datos["excepcion"] == ""
+    no_consta = "no consta quién, tras restaurar una copia de seguridad"
+    assert [(p["que"], p["quien"]) for p in datos["pasos"]] == [
+        ("recibida", "delegación de protección de datos"),
+        ("aprobada", no_consta),
+        ("en_curso", no_consta),
+        ("en_curso", "tarea programada"),
+    ]
+
+
 def devolver(copias: Copias, cliente: str) -> None:
     """Put a document from before any erasure into the restored copy, past the fence."""
     with closing(copias.conectar()) as conexion:
