@@ -19,6 +19,7 @@ from typing import Any
 import django
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memoria import servidor
 from memoria.servidor import BASE
@@ -41,6 +42,18 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher  # noqa: E402 - nee
 
 # A user costs a millisecond instead of a second; the count is part of the hash: a server can still check it.
 PBKDF2PasswordHasher.iterations = 1_000
+
+# The same examples in every run, and no clock: a busy machine may take a second for one, and what fails by
+# chance holds up a change that has nothing to do with it. ``--hypothesis-profile=azar`` looks for new ones.
+settings.register_profile(
+    "siempre-los-mismos",
+    derandomize=True,
+    deadline=None,
+    # Its fixtures are made once for all the examples of a test, and each cleans what it must between them.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.register_profile("azar", settings.get_profile("siempre-los-mismos"), derandomize=False)
+settings.load_profile("siempre-los-mismos")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

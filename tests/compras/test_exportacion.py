@@ -13,7 +13,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compras import hoja, importacion, listado
@@ -125,7 +125,7 @@ _ALFABETO = st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from("=+
 _TEXTO = st.text(_ALFABETO, min_size=1, max_size=50).map(str.strip).filter(bool)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(
     st.dictionaries(
         st.text(_ALFABETO, min_size=1, max_size=20).map(str.strip).filter(bool), _TEXTO, max_size=4

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compras import hoja, importacion, lectura, servicios
@@ -90,7 +90,7 @@ _TEXTOS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(_TEXTOS, st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]), st.sampled_from([",", ";", "\t"]))
 def test_cualquier_texto_llega_entero(
     bd: str, fichero: Callable[..., Path], textos: list[str], codificacion: str, separador: str

@@ -18,7 +18,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compras import servicios
@@ -417,7 +417,7 @@ def test_sin_permiso_no_se_repone(
     assert cuantos() == 0
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20)
 @given(st.lists(st.sampled_from(["retirar", "reponer", "envejecer", "barrer"]), max_size=8))
 def test_pase_lo_que_pase_esta_en_un_solo_sitio_y_no_vive_mas(
     proveedor: Any, compradora: Any, escribir: Escribir, fila: Fila, propietario: Any, pasos: list[str]

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
@@ -217,7 +217,7 @@ def test_the_pieces_are_the_text_and_no_markup(almacen_compras: AlmacenMemoria) 
         max_size=80,
     )
 )
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 def test_python_and_the_database_count_the_same_words(texto: str, propietario: psycopg.Connection) -> None:
     """Or the words marked would be others. 'simple': a stop word has its place but no lexeme."""
     consulta = f"SELECT to_tsvector('pg_catalog.simple', {normalizada('%(texto)s::text')})::text"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from psycopg.types.json import Jsonb
@@ -91,7 +91,7 @@ def test_on_the_labelled_questions(
     limite=st.sampled_from([1, 3, 30]),
     dispersion=st.sampled_from([0.0, 0.05, 1.0]),
 )
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_on_any_notices(
     almacen_compras: AlmacenMemoria,
     propietario: psycopg.Connection,

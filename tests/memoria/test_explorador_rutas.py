@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from django.test import Client
 from django.urls import resolve, reverse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoria.explorador.rutas import a_url, de_url
@@ -58,7 +58,6 @@ def test_any_id_comes_back_from_its_url(sujeto_id: str) -> None:
     assert de_url(a_url(sujeto_id)) == sujeto_id
 
 
-@settings(deadline=None)  # the first address asked for loads every page
 @given(CUALQUIERA)
 def test_any_id_is_one_segment_nobody_tidies(sujeto_id: str) -> None:
     segmento = reverse("explorador:ficha", args=["clientes", sujeto_id]).removeprefix(

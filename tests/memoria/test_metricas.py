@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoria import metricas
@@ -171,7 +171,7 @@ class TestPreferenciasAplicadas:
         assert metricas.preferencias_aplicadas(desde())["proporcion"] is None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(ids=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)))
 def test_the_label_made_by_sql_is_the_one_of_the_policy(bd: str, ids: list[str]) -> None:
     with connection.cursor() as cursor:

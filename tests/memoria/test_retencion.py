@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoria.busqueda import buscar_avisos
@@ -49,7 +49,7 @@ def claves(conexion: psycopg.Connection) -> set[int]:
     return {int(f[0]) for f in conexion.execute("SELECT key FROM langgraph.store")}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(documentos=DOCUMENTOS, lote=st.integers(1, 12))
 def test_exactly_the_expired_go(
     propietario: psycopg.Connection, documentos: list[tuple[str, int | None]], lote: int

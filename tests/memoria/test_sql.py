@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoria.politica import espacio, prefijo
@@ -51,7 +51,7 @@ class TestSujeto:
         assert web.execute("SELECT documentos FROM langgraph.contar_sujeto(%s)", [mio]).fetchone() == (0,)
         assert quedan(propietario) == otros
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60)
     @given(ids=st.sets(ID, min_size=1, max_size=8), datos=st.data())
     def test_any_ids(self, propietario: psycopg.Connection, ids: set[str], datos: st.DataObject) -> None:
         elegido = datos.draw(st.sampled_from(sorted(ids)))

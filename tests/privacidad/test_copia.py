@@ -354,7 +354,7 @@ def test_antes_de_su_dia_nadie_la_toca(
     assert abierta(solicitud, dpo) == entera
 
 
-@ajustes(max_examples=60, deadline=None)
+@ajustes(max_examples=60)
 @given(
     lineas=st.lists(
         st.binary(max_size=60).map(lambda b: b.replace(b"\n", b" ").replace(b"{", b"(")), max_size=12

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as ajustes
 from hypothesis import strategies as st
 
@@ -124,7 +124,7 @@ def diferencias(runs: list[Evidencia]) -> Iterator[tuple[str, str, int, int, int
                 yield destino, que, cual, cuentas[3], hay[destino, que]
 
 
-@ajustes(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@ajustes(max_examples=60)
 @given(runs=evidencias())
 def test_every_figure_is_the_evidences_and_what_no_run_erased_is_told(
     completada_una: Solicitud, runs: list[Evidencia]

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -279,10 +279,8 @@ def test_cualquier_secuencia_de_pasos_sigue_la_tabla(
         settings=settings(
             max_examples=20,
             stateful_step_count=25,
-            deadline=None,
             phases=[Phase.generate],  # each step is a dozen of queries: to shrink takes minutes
             print_blob=True,
-            suppress_health_check=[HealthCheck.function_scoped_fixture],
         ),
     )
 

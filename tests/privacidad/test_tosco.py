@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
@@ -50,7 +50,7 @@ def escritos(dibujar: Any, identificador: str) -> str:
     )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300)
 @given(datos=st.data(), elegidos=st.lists(IDENTIFICADORES, min_size=1, max_size=3))
 def test_el_patron_tosco_no_pierde_nada(
     propietario: Any, datos: Any, elegidos: list[tuple[Clase, str]]
