@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
 )
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -96,7 +97,8 @@ class CheckpointerMemoria(PostgresSaver):
         Raises :class:`HiloSinDueno` and :class:`HiloAjeno`.
         """
         self._comprobar_dueno(config)
-        return super().get_tuple(config)
+        tupla = super().get_tuple(config)
+        return tupla and _con_dueno(tupla, config)
 
     def list(
         self,
@@ -110,7 +112,15 @@ class CheckpointerMemoria(PostgresSaver):
         if config is None:
             raise HiloSinDueno("hilo ni dueño")
         self._comprobar_dueno(config)
-        yield from super().list(config, filter=filter, before=before, limit=limit)
+        for tupla in super().list(config, filter=filter, before=before, limit=limit):
+            yield _con_dueno(tupla, config)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What LangGraph rebuilds a ``DeltaChannel`` from. Raises as :meth:`get_tuple`."""
+        self._comprobar_dueno(config)
+        return super().get_delta_channel_history(config=config, channels=channels)
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -244,6 +254,18 @@ def _direccion(config: RunnableConfig) -> tuple[str, str, str]:
         raise HiloSinDueno("dueño")
     espacio, sujeto_id = politica.sujeto(politica.espacio(*dueno))
     return thread_id, espacio, sujeto_id
+
+
+def _con_dueno(tupla: CheckpointTuple, config: RunnableConfig) -> CheckpointTuple:
+    """With the owner in its addresses: who starts again from one of them is asked for it."""
+
+    def con(direccion: RunnableConfig) -> RunnableConfig:
+        dueno = config["configurable"][CLAVE_SUJETO]
+        return {**direccion, "configurable": {**direccion["configurable"], CLAVE_SUJETO: dueno}}
+
+    return tupla._replace(
+        config=con(tupla.config), parent_config=tupla.parent_config and con(tupla.parent_config)
+    )
 
 
 def _solo_direccion(config: RunnableConfig) -> RunnableConfig:

@@ -132,6 +132,31 @@ def test_a_run_without_thread_or_owner_is_an_error(
     assert propietario.execute("SELECT count(*) FROM hilos").fetchone() == (0,)
 
 
+def test_one_goes_on_from_an_older_turn_with_its_own_address(hilos: CheckpointerMemoria) -> None:
+    """A snapshot says where it is: that address has the owner too, or nobody could start from it."""
+    agente = grafo(hilos)
+    agente.invoke(HOLA, config())
+    agente.invoke(HOLA, config())
+    viejo = next(e for e in agente.get_state_history(config()) if len(e.values.get("messages", [])) == 2)
+    assert agente.get_state(viejo.config).values == viejo.values
+    assert agente.get_state(viejo.parent_config) is not None
+    assert len(agente.invoke(HOLA, viejo.config)["messages"]) == 4
+
+
+def test_the_history_of_a_channel_is_its_owners(hilos: CheckpointerMemoria) -> None:
+    agente = grafo(hilos)
+    agente.invoke(HOLA, config())
+    punto = agente.get_state(config()).config["configurable"]["checkpoint_id"]
+    suya = config(checkpoint_id=punto)
+    assert hilos.get_delta_channel_history(config=suya, channels=["messages"])["messages"]
+    assert asyncio.run(hilos.aget_delta_channel_history(config=suya, channels=["messages"]))["messages"]
+    ajena = config(sujeto=("clientes", "C10"), checkpoint_id=punto)
+    with pytest.raises(HiloAjeno):
+        hilos.get_delta_channel_history(config=ajena, channels=["messages"])
+    with pytest.raises(HiloAjeno):
+        asyncio.run(hilos.aget_delta_channel_history(config=ajena, channels=["messages"]))
+
+
 def test_there_is_no_listing_across_threads(hilos: CheckpointerMemoria) -> None:
     with pytest.raises(HiloSinDueno):
         list(hilos.list(None))
