@@ -59,8 +59,11 @@ def conninfo_propietario() -> str:
 
 
 def usuario_y_clave(variable: str) -> tuple[str, str]:
-    """User and password that a connection variable carries, each empty where it carries none."""
-    partes = conninfo_to_dict(os.environ.get(variable, ""))
+    """User and password that a connection variable carries, each empty where it carries none, or is not set.
+
+    Raises :class:`VariableIncorrecta`.
+    """
+    partes = conninfo_to_dict(_conninfo(variable) if os.environ.get(variable) else "")
     return str(partes.get("user") or ""), str(partes.get("password") or "")
 
 

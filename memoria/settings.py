@@ -6,6 +6,7 @@ program with a sentence that names it.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from memoria import __version__, entorno, servidor
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
 
 try:
@@ -32,15 +32,24 @@ EMBEBIDO = servidor.embebido()
 NIVELES = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
+def _texto(variable: str) -> str:
+    """As it is written: django-environ would take what begins with "$" for the name of another variable."""
+    return os.environ.get(variable, "")
+
+
 def _logico(variable: str, por_defecto: bool) -> bool:
-    valor = env.str(variable, "").strip().lower()
-    if valor in ("", "si", "sí", "true", "1", "on", "no", "false", "0", "off"):
-        return por_defecto if valor == "" else valor in ("si", "sí", "true", "1", "on")
+    valor = _texto(variable).strip().lower()
+    if valor == "":
+        return por_defecto
+    if valor in ("si", "sí", "true", "1", "on"):
+        return True
+    if valor in ("no", "false", "0", "off"):
+        return False
     raise ImproperlyConfigured(f"La variable {variable} vale «{valor}» y debe ser on u off.")
 
 
 def _nivel(variable: str) -> str:
-    valor: str = env.str(variable, "").upper() or "INFO"
+    valor = _texto(variable).upper() or "INFO"
     if valor not in NIVELES:
         raise ImproperlyConfigured(
             f"La variable {variable} vale «{valor}» y debe ser una de: {', '.join(NIVELES)}."
@@ -50,7 +59,7 @@ def _nivel(variable: str) -> str:
 
 def _dias(variable: str) -> int | None:
     """A number of days of 1 or more; ``None`` when it is empty."""
-    valor: str = env.str(variable, "").strip()
+    valor = _texto(variable).strip()
     if not valor:
         return None
     if valor.isascii() and valor.isdigit() and 1 <= int(valor) <= 36_500:
@@ -62,7 +71,7 @@ def _dias(variable: str) -> int | None:
 
 def _minutos(variable: str, por_defecto: int) -> int:
     """A number of minutes between 1 and a day."""
-    valor: str = env.str(variable, "").strip() or str(por_defecto)
+    valor = _texto(variable).strip() or str(por_defecto)
     if valor.isascii() and valor.isdigit() and 1 <= int(valor) <= 1440:
         return int(valor)
     raise ImproperlyConfigured(
@@ -72,7 +81,7 @@ def _minutos(variable: str, por_defecto: int) -> int:
 
 def _direccion(variable: str) -> str:
     """The address of another server, http or https, with no slash at the end; empty when there is none."""
-    valor: str = env.str(variable, "").strip().rstrip("/")
+    valor = _texto(variable).strip().rstrip("/")
     try:
         partes = urlsplit(valor)
         correcta = partes.scheme in ("http", "https") and bool(partes.hostname) and partes.port != 0
@@ -87,8 +96,8 @@ def _direccion(variable: str) -> str:
 
 def _clave_de(variable: str, *, si: str) -> str:
     """A key that is required when another variable, ``si``, is set."""
-    valor: str = env.str(variable, "")
-    if not valor and env.str(si, ""):
+    valor = _texto(variable)
+    if not valor and _texto(si):
         raise ImproperlyConfigured(f"Falta la variable {variable}: hace falta porque {si} tiene valor.")
     return valor
 
@@ -96,7 +105,7 @@ def _clave_de(variable: str, *, si: str) -> str:
 def _correo(variable: str) -> dict[str, Any]:
     """Django's ``EMAIL_*`` settings from one URL, as django-environ reads them."""
     try:
-        ajustes: dict[str, Any] = env.email_url(variable, default="consolemail://")
+        ajustes: dict[str, Any] = environ.Env.email_url_config(_texto(variable) or "consolemail://")
     except (ImproperlyConfigured, ValueError):
         # The value is not repeated: it usually holds a password.
         raise ImproperlyConfigured(
@@ -109,7 +118,7 @@ def _correo(variable: str) -> dict[str, Any]:
 
 def _lista(variable: str, forma: str, que: str) -> list[str]:
     """Values separated by commas, each of the given form."""
-    valores = [v.strip() for v in env.str(variable, "").split(",") if v.strip()]
+    valores = [v.strip() for v in _texto(variable).split(",") if v.strip()]
     for valor in valores:
         if not re.fullmatch(forma, valor):
             raise ImproperlyConfigured(f"La variable {variable} tiene «{valor}» y debe tener {que}.")
@@ -118,7 +127,7 @@ def _lista(variable: str, forma: str, que: str) -> list[str]:
 
 def _secreto(variable: str) -> str:
     """A secret from the environment; with the embedded server, one made once and kept beside its data."""
-    valor: str = env.str(variable, "")
+    valor = _texto(variable)
     if valor:
         return valor
     if not EMBEBIDO:
@@ -258,7 +267,9 @@ SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 
 HTTPS = _logico("HTTPS", por_defecto=True)
 SECURE_SSL_REDIRECT = HTTPS and _logico("SSL_REDIRECT", por_defecto=False)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _logico("DETRAS_DE_PROXY", False) else None
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https") if _logico("DETRAS_DE_PROXY", por_defecto=False) else None
+)
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
@@ -296,7 +307,7 @@ WHITENOISE_USE_FINDERS = True  # a clone serves its own files with no build step
 # EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS, EMAIL_USE_SSL…
 globals().update(_correo("EMAIL_URL"))
 EMAIL_TIMEOUT = 20  # seconds
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "") or "memoria@localhost"
+DEFAULT_FROM_EMAIL = _texto("DEFAULT_FROM_EMAIL") or "memoria@localhost"
 
 SILENCED_SYSTEM_CHECKS: list[str] = []
 
@@ -316,12 +327,12 @@ VALLA_MINUTOS = _minutos("VALLA_MINUTOS", por_defecto=15)
 #: Days that the file of an access request can be downloaded; then it is emptied.
 ACCESO_DIAS = _dias("ACCESO_DIAS") or 7
 #: Why an erasure leaves no sealed copy when nobody decided otherwise (LOPDGDD 32).
-MOTIVO_SIN_COPIA = env.str("MOTIVO_SIN_COPIA", "") or (
+MOTIVO_SIN_COPIA = _texto("MOTIVO_SIN_COPIA") or (
     "Son preferencias declaradas por la persona para que se la atienda como pidió: de su tratamiento no se "
     "deriva ninguna responsabilidad por la que haya que conservarlas."
 )
 #: Who issues them, as it heads them: the controller's name and where to write to.
-RESPONSABLE = env.str("RESPONSABLE", "")
+RESPONSABLE = _texto("RESPONSABLE")
 #: Address of the site as people outside reach it, with no slash at the end: for what is printed or mailed.
 SITE_URL = _direccion("SITE_URL")
 #: Days that backups and archived WAL are kept: what was erased may be in them until then. None: not said.

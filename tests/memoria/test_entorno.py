@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +85,37 @@ def test_opening_the_memory_without_its_url(
     with pytest.raises(VariableIncorrecta, match=dice) as error, abrir():
         pass
     assert SECRETO not in str(error.value)
+
+
+def test_a_malformed_url_of_the_agents_shows_no_password_when_the_roles_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PG_AGENTES", f"yo:{SECRETO}@h/base")
+    with pytest.raises(VariableIncorrecta, match="PG_AGENTES no es") as error:
+        entorno.usuario_y_clave("PG_AGENTES")
+    assert SECRETO not in "".join(traceback.format_exception(error.value))
+    monkeypatch.setenv("PG_AGENTES", "")
+    assert entorno.usuario_y_clave("PG_AGENTES") == ("", "")
+
+
+@pytest.mark.parametrize("secreto", ["$" + "x" * 50, "$$a$" + "x" * 50])
+def test_a_secret_may_begin_with_anything(base: str, secreto: str) -> None:
+    """django-environ takes a value that begins with "$" for the name of another variable."""
+    codigo = (
+        "import django, os; os.environ['DJANGO_SETTINGS_MODULE'] = 'memoria.settings'; django.setup();"
+        "from django.conf import settings; assert settings.SECRET_KEY == os.environ['SECRET_KEY']"
+    )
+    p = ejecutar(codigo, entorno={"SECRET_KEY": secreto})
+    assert p.codigo == 0, p.errores
+
+
+def test_mail_with_no_server_is_printed(base: str) -> None:
+    codigo = (
+        "import django, os; os.environ.update(DJANGO_SETTINGS_MODULE='memoria.settings', EMAIL_URL='');"
+        "django.setup(); from django.conf import settings; print(repr(settings.EMAIL_BACKEND))"
+    )
+    p = ejecutar(codigo)
+    assert p.salida.strip() == "'django.core.mail.backends.console.EmailBackend'", p.errores
 
 
 def test_an_agent_needs_no_django_to_be_told(base: str) -> None:
@@ -169,7 +201,7 @@ _AJENAS = {"DJANGO_SETTINGS_MODULE"}
 #: Functions whose first argument is the name of a variable.
 _LECTORES = {
     *("_logico", "_secreto", "_dias", "_nivel", "_numero", "_conninfo", "_direccion", "_minutos"),
-    *("_clave_de", "_correo", "_lista", "getenv"),
+    *("_clave_de", "_correo", "_lista", "_texto", "getenv"),
 }
 
 
