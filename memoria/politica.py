@@ -207,6 +207,8 @@ def sujeto(de: Sequence[str] | str) -> tuple[str, str]:
             f"Un espacio tiene dos partes, nombre e identificador, y este tiene {len(partes)}."
         )
     nombre, etiqueta = partes
+    if not isinstance(etiqueta, str):
+        raise PoliticaIncumplida("El identificador de un sujeto es un texto.")
     identificador = _CODIFICADO.sub(lambda m: chr(int(m[1], 16)), etiqueta)
     if espacio(nombre, identificador)[1] != etiqueta:
         raise PoliticaIncumplida(
@@ -279,7 +281,7 @@ def documento_preferencia(nombre: str, *, tipo: str, valor: str, hilo: str) -> t
 
 
 def comprobar_escritura(
-    namespace: Sequence[str], clave: str, documento: Mapping[str, Any], ttl: float | None, escritor: Escritor
+    namespace: Sequence[str], clave: str, documento: Any, ttl: float | None, escritor: Escritor
 ) -> int:
     """Check one write against the whole policy; returns its lifetime in whole minutes.
 
@@ -323,13 +325,15 @@ def comprobar_vida(definicion: Espacio, ttl: float | None) -> int:
     return int(ttl)
 
 
-def comprobar_documento(definicion: Espacio, clave: str, documento: Mapping[str, Any]) -> None:
+def comprobar_documento(definicion: Espacio, clave: str, documento: Any) -> None:
     """Check key and shape of a document. Raises :class:`PoliticaIncumplida`."""
     if not isinstance(clave, str) or not clave or len(clave) > LARGO_MAXIMO_CLAVE or CONTROL.search(clave):
         raise PoliticaIncumplida(
             f"La clave de un documento de «{definicion.nombre}» es un texto de 1 a {LARGO_MAXIMO_CLAVE} "
             "caracteres sin caracteres de control."
         )
+    if not isinstance(documento, Mapping) or not all(isinstance(campo, str) for campo in documento):
+        raise PoliticaIncumplida(f"Un documento de «{definicion.nombre}» es un objeto con sus campos.")
     sobran = sorted(set(documento) - {c.nombre for c in definicion.campos})
     if sobran:
         raise PoliticaIncumplida(
@@ -347,8 +351,6 @@ def comprobar_documento(definicion: Espacio, clave: str, documento: Mapping[str,
 def comprobar_guardado(prefijo: str, clave: str, documento: Any) -> None:
     """Check a row of ``store`` as it is, whoever wrote it. Raises :class:`PoliticaIncumplida`."""
     nombre, _sujeto_id = sujeto(prefijo)
-    if not isinstance(documento, Mapping):
-        raise PoliticaIncumplida(f"Un documento de «{nombre}» es un objeto con sus campos.")
     comprobar_documento(ESPACIOS[nombre], clave, documento)
 
 

@@ -165,7 +165,16 @@ def test_in_abatch_one_bad_write_takes_no_neighbour_down(
 
 
 @pytest.mark.parametrize(
-    "mala", [GetOp(C9, "a\x00b"), GetOp(("", "x"), "a"), PutOp(P1, "a1", {"texto": "x"})]
+    "mala",
+    [
+        GetOp(C9, "a\x00b"),
+        GetOp(("", "x"), "a"),
+        PutOp(P1, "a1", {"texto": "x"}),
+        PutOp(("clientes", 9), "pref-recogida", preferencia()),  # type: ignore[arg-type]
+        PutOp(C9, "pref-recogida", {**preferencia(), 7: "x"}),  # type: ignore[dict-item]
+        PutOp(C9, "pref-recogida", ["texto"]),  # type: ignore[arg-type]
+        PutOp(C9, "pref-recogida", 5),  # type: ignore[arg-type]
+    ],
 )
 def test_in_abatch_one_refused_operation_of_any_kind_takes_no_neighbour_down(
     almacen: AlmacenMemoria, mala: Any
