@@ -107,8 +107,9 @@ def completar(solicitud: Solicitud, *, por: User | None) -> None:
 
 def _vigente(solicitud: Solicitud) -> Evidencia | None:
     """The evidence of a partial request that still holds: in PostgreSQL there is what is held back and no
-    more, and it is what the last run counted at its end. What went since by another hand is to be counted
-    again: a request is not completed by an evidence that says that something is left.
+    more, and no less of it than the last run counted at its end (a conversation that is held back goes on).
+    What went since by another hand is to be counted again: a request is not completed by an evidence that
+    says that something is left.
 
     Then a run has nothing to do there, and leaves no step: it may be one of many that wait for somebody.
     """
@@ -120,7 +121,7 @@ def _vigente(solicitud: Solicitud) -> Evidencia | None:
     for d in _internos():
         retenidos, quedaba = d.retenidos(sujeto), contado.get(d.nombre, {}).get("despues", {})
         for que, n in d.contar(sujeto).items():
-            if n != retenidos.get(que, 0) or n != quedaba.get(que, 0):
+            if n != retenidos.get(que, 0) or n < quedaba.get(que, 0):
                 return None
     return ultima
 
@@ -222,8 +223,16 @@ def _siguiente(solicitud: Solicitud) -> Estado:
         solicitud.exclusiones.activas().exists()
         or any(not g.terminada for g in solicitud.gestiones.all())
         or _quedan_menciones(solicitud)
+        or _dejo_algo(solicitud)
     )
     return Estado.PARCIAL if quedan else Estado.COMPLETADA
+
+
+def _dejo_algo(solicitud: Solicitud) -> bool:
+    """Whether the last run left something: it was held back, and if it was let go since, it is to be
+    erased."""
+    ultima = solicitud.evidencias.last()
+    return ultima is None or _hay({nombre: d["despues"] for nombre, d in ultima.destinos.items()})
 
 
 def _quedan_menciones(solicitud: Solicitud) -> bool:
