@@ -70,9 +70,7 @@ def _intentar(solicitud: Solicitud, gestion: Gestion) -> None:
     try:
         if _hay_que_borrar(gestion):
             if "antes" not in gestion.recuento:
-                # Only the first try says what there was: a retry may find its own work half done.
-                gestion.recuento = {"antes": d.contar(sujeto)}
-                gestion.save(update_fields=["recuento"])
+                gestion.recuento = _lo_que_habia(gestion, d.contar(sujeto))
             # Of several deletions the largest counts: what is still readable is asked for again.
             borrados = _mayor(gestion.recuento.get("borrados", {}), d.suprimir(sujeto))
             gestion.recuento = {**gestion.recuento, "borrados": borrados}
@@ -96,6 +94,15 @@ def _intentar(solicitud: Solicitud, gestion: Gestion) -> None:
         else:
             gestion.estado = Gestion.Estado.SIN_DATOS
     _anotar(solicitud, gestion)
+
+
+def _lo_que_habia(gestion: Gestion, contado: Recuento) -> dict[str, Recuento]:
+    """The counts there are, from now on with what there was before: by the first that wrote it down. A retry,
+    or a run that overlaps, may find the work half done."""
+    sin_contar = Gestion.objects.filter(pk=gestion.pk, estado__in=SIN_TERMINAR)
+    sin_contar.exclude(recuento__has_key="antes").update(recuento={"antes": contado})
+    recuento: dict[str, Recuento] = Gestion.objects.values_list("recuento", flat=True).get(pk=gestion.pk)
+    return recuento
 
 
 def _hay_que_borrar(gestion: Gestion) -> bool:

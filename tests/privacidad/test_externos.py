@@ -156,6 +156,37 @@ def test_e4_un_borrado_que_se_pierde_se_vuelve_a_pedir_al_dia_siguiente(
     assert servidor.de("C1") == 0
 
 
+def test_lo_que_se_suelta_mientras_se_espera_a_fuera_se_borra_antes_de_cerrar(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    servidor: ServidorLangfuse,
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """E6: the last confirmation from outside does not close what has been let go and is still there."""
+    preferencia("C1")
+    preferencia("C1", "horario")
+    servidor.poner("C1")
+    servidor.modo = "asincrono"
+    solicitud = hasta(Estado.REVISADA, "C1")
+    exclusion = servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
+    servidor.procesar()
+
+    servicios.verificar(solicitud=solicitud)
+
+    assert estados_de(solicitud) == {"langfuse": Gestion.Estado.HECHA}
+    assert Solicitud.objects.get().estado == Estado.PARCIAL
+    assert Documento.objects.get().key == "pref-idioma"
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    assert not Documento.objects.exists()
+
+
 def test_e3_doscientas_cincuenta_trazas_ninguna_queda(
     hasta: Callable[..., Any], servidor: ServidorLangfuse
 ) -> None:
@@ -348,6 +379,29 @@ def test_lo_acabado_no_lo_cambia_una_ejecucion_rezagada(
     assert otras[0].estado == Estado.COMPLETADA
     assert solicitud.estado == Estado.COMPLETADA
     assert Gestion.objects.get().estado == Gestion.Estado.HECHA
+
+
+def test_lo_que_habia_lo_dice_quien_lo_conto_primero(
+    hasta: Callable[..., Any], servidor: ServidorLangfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs overlap: the slow one counts when the other one has erased everything already."""
+    otras: list[Solicitud] = []
+
+    class Rezagado(Langfuse):
+        def contar(self, sujeto: Sujeto) -> Recuento:
+            if Gestion.objects.exists() and not otras:
+                otras.append(Solicitud.objects.get())
+                servicios.ejecutar(solicitud=otras[0])
+            return super().contar(sujeto)
+
+    internos = tuple(d for d in destinos.DESTINOS if not d.externo)
+    monkeypatch.setattr(destinos, "DESTINOS", (*internos, Rezagado()))
+    servidor.poner("C1", 3)
+    servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "C1"))
+    assert otras[0].estado == Estado.COMPLETADA
+    gestion = Gestion.objects.get()
+    assert gestion.estado == Gestion.Estado.HECHA
+    assert gestion.recuento == {"antes": {"trazas": 3}, "borrados": {"trazas": 3}, "despues": {"trazas": 0}}
 
 
 def test_ejecutar_dentro_de_una_transaccion_no_se_admite(hasta: Callable[..., Any]) -> None:
