@@ -74,21 +74,16 @@ class Menciones(Destino):
 
     def _decididas(self, sujeto: Sujeto) -> list[Direccion]:
         """Every one was decided by a person, so they are few: a list of them is no burden."""
-        decididas = (
-            Mencion.objects.filter(
-                solicitud__resumen=resumen(sujeto.prefijo), decision=Mencion.Decision.BORRAR
-            )
-            .order_by("pk")
-            .values_list("prefijo", "clave", "momento")
-        )
-        con_direccion = {(p, c): m for p, c, m in decididas if c}
+        suyo = resumen(sujeto.prefijo)
+        decididas = Mencion.objects.por_borrar(suyo).order_by("pk").values_list("prefijo", "clave", "momento")
         olvidadas = {p: m for p, c, m in decididas if not c}
-        direcciones = dict.fromkeys(con_direccion)
+        direcciones = dict.fromkeys((p, c) for p, c, _m in decididas if c)
         for limpia in _ya_no_mencionan(sujeto):
             direcciones.pop(limpia, None)
         # Looking for them reads the whole store. A row that has gone since is counted as gone all the same.
         if self.nombre not in sujeto.hallado:
-            sujeto.hallado[self.nombre] = list(_reencontradas(olvidadas))
+            ahora = set(Mencion.objects.con_direccion(suyo).values_list("prefijo", "clave"))
+            sujeto.hallado[self.nombre] = [d for d in _reencontradas(olvidadas) if d not in ahora]
         return [*direcciones, *sujeto.hallado[self.nombre]]
 
 

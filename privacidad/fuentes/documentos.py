@@ -23,6 +23,7 @@ from memoria.documentos.models import Pagina, Version
 from privacidad import identificadores
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
+from privacidad.olvido import resumen_de_fila
 from privacidad.tosco import nombra, patrones
 
 NOMBRE = RAIZ = "documentos"
@@ -97,7 +98,7 @@ def por_borrar(resumen: str, solicitud: Solicitud | None) -> list[Fila]:
     While its request is open, not a page that was changed since and no longer names them. Afterwards only
     digests of the addresses are left, and what was there at the decision is found by them.
     """
-    decididas = Mencion.objects.filter(solicitud__resumen=resumen, decision=Mencion.Decision.BORRAR)
+    decididas = Mencion.objects.por_borrar(resumen)
     direcciones: set[Direccion] = set(
         decididas.filter(prefijo__startswith=f"{RAIZ}.").exclude(clave="").values_list("prefijo", "clave")
     )
@@ -105,13 +106,12 @@ def por_borrar(resumen: str, solicitud: Solicitud | None) -> list[Fila]:
         direcciones -= _limpias(solicitud)
     filas = [f for d in direcciones if (f := fila_de(d))]
     olvidadas = dict(decididas.filter(clave="").values_list("prefijo", "momento"))
-    return [*filas, *reencontradas(olvidadas)]
+    ahora = set(Mencion.objects.con_direccion(resumen).values_list("prefijo", "clave"))
+    return [*filas, *(f for f in reencontradas(olvidadas) if f.direccion not in ahora)]
 
 
 def reencontradas(olvidadas: dict[str, datetime]) -> Iterator[Fila]:
     """The pages and versions whose digest is one of these, unchanged since what was decided about them."""
-    from privacidad.olvido import resumen_de_fila
-
     if not olvidadas:
         return
     hasta = max(olvidadas.values())

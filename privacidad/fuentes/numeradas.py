@@ -16,6 +16,7 @@ from django.db import connection
 from privacidad import identificadores
 from privacidad.identificadores import Buscados
 from privacidad.models import Mencion, Solicitud
+from privacidad.olvido import resumen_de_fila
 from privacidad.tosco import patrones
 
 Direccion = tuple[str, str]
@@ -85,16 +86,18 @@ class FuenteNumerada:
     def por_borrar(self, resumen: str, solicitud: Solicitud | None) -> list[Fila]:
         """What was decided to erase for the subject of that digest, and may be there: by its number while the
         request is open, by the digest of its address afterwards."""
-        decididas = Mencion.objects.filter(solicitud__resumen=resumen, decision=Mencion.Decision.BORRAR)
+        decididas = Mencion.objects.por_borrar(resumen)
         direcciones = dict.fromkeys(decididas.filter(prefijo=self.RAIZ).values_list("prefijo", "clave"))
         olvidadas = dict(decididas.filter(clave="").values_list("prefijo", "momento"))
-        return [*(f for d in direcciones if (f := self.fila_de(d))), *self.reencontradas(olvidadas)]
+        ahora = set(Mencion.objects.con_direccion(resumen).values_list("prefijo", "clave"))
+        return [
+            *(f for d in direcciones if (f := self.fila_de(d))),
+            *(f for f in self.reencontradas(olvidadas) if f.direccion not in ahora),
+        ]
 
     def reencontradas(self, olvidadas: dict[str, datetime]) -> Iterator[Fila]:
         """Those whose digest is one of these and that were there when it was decided about them: after a
         restore a number may be given again."""
-        from privacidad.olvido import resumen_de_fila
-
         if not olvidadas:
             return
         with connection.chunked_cursor() as cursor:

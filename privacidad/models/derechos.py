@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from privacidad.models.evidencia import Evidencia
 from privacidad.models.solicitud import Solicitud
 
 
@@ -125,10 +126,26 @@ class Expediente(models.Model):
         return bool(self.pedido) and self.destruido is None
 
 
+class MencionQuerySet(models.QuerySet["Mencion"]):
+    def por_borrar(self, resumen: str) -> MencionQuerySet:
+        """Decided to be erased for the subject of that digest: in their open request, or in one that was run.
+        What a request that was refused or withdrawn had decided was never approved."""
+        ejecutada = Exists(Evidencia.objects.filter(solicitud=OuterRef("solicitud")))
+        return self.filter(
+            ~Q(clave="") | ejecutada, solicitud__resumen=resumen, decision=Mencion.Decision.BORRAR
+        )
+
+    def con_direccion(self, resumen: str) -> MencionQuerySet:
+        """Those of the open request of the subject of that digest, whatever was decided: of a row that is
+        among them nothing older counts."""
+        return self.filter(solicitud__resumen=resumen).exclude(clave="")
+
+
 class Mencion(models.Model):
     """A row of another namespace whose text names the person, and what was decided about it.
 
-    The decision is evidence and stays; ``prefijo`` and ``clave`` address the row, which is not the person's.
+    The decision is evidence and stays. ``prefijo`` and ``clave`` address the row, which is not the person's;
+    once the request is closed ``prefijo`` is the digest of the address and ``clave`` is empty.
     """
 
     class Decision(models.TextChoices):
@@ -149,6 +166,8 @@ class Mencion(models.Model):
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", verbose_name=_("por")
     )
     momento = models.DateTimeField(_("momento"), db_default=Now())
+
+    objects = MencionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("mención")

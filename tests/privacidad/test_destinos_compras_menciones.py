@@ -81,6 +81,22 @@ def test_it_finds_them_whatever_part_names_the_person(
     assert direcciones(solicitud) == {de(r) for r in nombran}
 
 
+def test_what_a_withdrawn_request_had_decided_the_next_one_does_not_do(
+    retirar: Callable[..., Retirada], revisada: Callable[..., Solicitud], dpo: Any, otro_dpo: Any
+) -> None:
+    retirada = retirar("Llamar al 612345678")
+    primera = revisada()
+    decidir(primera, retirada, "borrar", dpo)
+    servicios.retirar(solicitud=primera, motivo="Ya no lo pide", por=dpo)
+    segunda = revisada()
+    assert segunda.vista_previa["retirados"] == {"avisos": 0}
+    decidir(segunda, retirada, "conservar", dpo)
+    servicios.aprobar(solicitud=segunda, por=otro_dpo)
+    servicios.ejecutar(solicitud=segunda)
+    assert segunda.estado == Estado.COMPLETADA
+    assert Retirada.objects.get() == retirada
+
+
 def test_past_their_time_they_are_rows_too(
     retirar: Callable[..., Retirada], revisada: Callable[..., Solicitud]
 ) -> None:
