@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db.models import Q
 
+from privacidad.estados import CERRADAS
 from privacidad.models import Exclusion, Mencion, Solicitud
 from privacidad.resumenes import resumen
 
@@ -20,8 +22,11 @@ def olvidar_direcciones(solicitud: Solicitud) -> None:
     it outlives the request. The digest still says, of a given row, whether it is the one.
     """
     _olvidar_menciones(Q(solicitud=solicitud))
+    retenidas = Exclusion.objects.filter(solicitud=solicitud)
+    if cierre := solicitud.pasos.filter(estado__in=CERRADAS).last():
+        retenidas = retenidas.filter(creada__gt=cierre.momento)  # those from before it have theirs
     desde = 0
-    while lote := list(Exclusion.objects.filter(solicitud=solicitud, pk__gt=desde).order_by("pk")[:LOTE]):
+    while lote := list(retenidas.filter(pk__gt=desde).order_by("pk")[:LOTE]):
         for exclusion in lote:
             exclusion.clave = resumen(exclusion.clave)
         Exclusion.objects.bulk_update(lote, ["clave"])
@@ -56,7 +61,21 @@ def _olvidar_menciones(cuales: Q) -> int:
     while lote := list(Mencion.objects.filter(cuales, pk__gt=desde).exclude(clave="").order_by("pk")[:LOTE]):
         for mencion in lote:
             mencion.prefijo, mencion.clave = resumen_de_fila(mencion.prefijo, mencion.clave), ""
+        _quitar_las_de_antes(lote)
         Mencion.objects.bulk_update(lote, ["prefijo", "clave"])
         olvidadas += len(lote)
         desde = lote[-1].pk
     return olvidadas
+
+
+def _quitar_las_de_antes(lote: Sequence[Mencion]) -> None:
+    """A row may be found, and decided about, again after its address was forgotten: what was decided last
+    stays. The register has both."""
+    ahora = {(m.solicitud_id, m.prefijo, m.identificador) for m in lote}
+    antes = Mencion.objects.filter(clave="", prefijo__in={m.prefijo for m in lote})
+    repetidas = [
+        pk
+        for pk, *cual in antes.values_list("pk", "solicitud_id", "prefijo", "identificador")
+        if tuple(cual) in ahora
+    ]
+    Mencion.objects.filter(pk__in=repetidas).delete()
