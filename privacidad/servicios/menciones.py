@@ -42,19 +42,28 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
         raise DatoNoValido(_("Elija si ese dato se borra o se conserva."))
     with transaction.atomic():
         actual = bloquear(mencion.solicitud)
-        suyas = Mencion.objects.filter(solicitud=actual, prefijo=mencion.prefijo, clave=mencion.clave)
+        # By its address: a new review writes the undecided ones down anew. Without one, the row has gone.
+        suyas = Mencion.objects.filter(
+            solicitud=actual, prefijo=mencion.prefijo, clave=mencion.clave
+        ).exclude(clave="")
         if actual.estado != Estado.REVISADA and not (
             actual.estado in DESPUES_DE_EJECUTAR
             and suyas.filter(decision=Mencion.Decision.PENDIENTE).exists()
         ):
             raise TransicionNoPermitida(actual.referencia, actual.estado)
+        if not suyas.exists():
+            raise DatoNoValido(_("Ese dato ya no está, o ya no menciona a esta persona: vuelva a la lista."))
         if decision == Mencion.Decision.BORRAR:
             retenidos.exigir_suelto(mencion.prefijo, mencion.clave)
         cambia_lo_aprobado(actual, por=por, que="")
         clases = sorted(suyas.values_list("identificador", flat=True))
-        suyas.update(
-            decision=decision, motivo=texto_conservado(motivo, actual), por=por, momento=timezone.now()
-        )
+        decidido = {
+            "decision": decision,
+            "motivo": texto_conservado(motivo, actual),
+            "por": por,
+            "momento": timezone.now(),
+        }
+        suyas.update(**decidido)
         sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id)
         recuentos = {d.nombre: d.contar(sujeto) for d in DESTINOS if d.decidido_fila_a_fila}
         actual.vista_previa = {**actual.vista_previa, **recuentos}
@@ -72,5 +81,6 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
                 **({"contenido": contenido} if contenido else {}),
             },
         )
-    mencion.refresh_from_db()
+    for campo, valor in decidido.items():
+        setattr(mencion, campo, valor)
     logger.info("%s mención decidida: %s", actual.referencia, decision)

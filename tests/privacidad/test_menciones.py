@@ -316,6 +316,125 @@ def test_quien_se_borra_no_queda_en_las_menciones_de_otra_solicitud(
     assert [m.decision for m in solicitud.menciones.all()] == ["conservar"]
 
 
+@pytest.mark.parametrize("cierre", [servicios.denegar, servicios.retirar])
+def test_lo_que_decidio_una_que_no_se_ejecuto_no_lo_hace_la_siguiente(
+    cierre: Callable[..., None],
+    aviso: Callable[..., None],
+    revisada: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    aviso("a", "Llamar al 612345678")
+    primera = revisada()
+    decidir(primera, "a", "borrar", dpo)
+    cierre(solicitud=primera, motivo="No procede", por=dpo)
+    segunda = revisada()
+    assert segunda.vista_previa["menciones"] == {"documentos": 0, "vectores": 0}
+    decidir(segunda, "a", "conservar", dpo)
+    servicios.aprobar(solicitud=segunda, por=otro_dpo)
+    evidencia = servicios.ejecutar(solicitud=segunda)
+    assert evidencia.destinos["menciones"]["borrados"]["documentos"] == 0
+    assert [d.key for d in Documento.objects.all()] == ["a"]
+
+
+def test_de_una_fila_restaurada_vale_lo_que_se_decide_ahora(
+    aviso: Callable[..., None], revisada: Callable[..., Any], dpo: Any, otro_dpo: Any, propietario: Any
+) -> None:
+    aviso("a", "Llamar al 612345678")
+    antes = propietario.execute("SELECT created_at FROM langgraph.store").fetchone()[0]
+    primera = revisada()
+    decidir(primera, "a", "borrar", dpo)
+    servicios.aprobar(solicitud=primera, por=otro_dpo)
+    servicios.ejecutar(solicitud=primera)
+    aviso("a", "Llamar al 612345678")
+    propietario.execute("UPDATE langgraph.store SET created_at = %s, updated_at = %s", [antes, antes])
+    segunda = revisada()
+    assert segunda.vista_previa["menciones"]["documentos"] == 0  # nobody has decided yet
+    decidir(segunda, "a", "conservar", dpo)
+    servicios.aprobar(solicitud=segunda, por=otro_dpo)
+    servicios.ejecutar(solicitud=segunda)
+    assert [d.key for d in Documento.objects.all()] == ["a"]
+
+
+def test_de_la_que_reaparece_se_decide_otra_vez_sobre_la_misma_fila(
+    aviso: Callable[..., None],
+    revisada: Callable[..., Any],
+    recibida: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    """Its digest is there already when the request closes again: of the two decisions the last one stays."""
+    aviso("a", "Llamar al 612345678")
+    solicitud = revisada()
+    decidir(solicitud, "a", "conservar", dpo, "La primera vez")
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    servicios.reabrir(solicitud=solicitud, sujeto_id=SUJETO, hallado=["memoria"])
+    recibida(SUJETO, identificadores={"telefono": "612345678"})
+    decidir(solicitud, "a", "conservar", otro_dpo, "La segunda vez")
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    mencion = Mencion.objects.get()
+    assert (mencion.prefijo, mencion.clave) == (resumen_de_fila("proveedores.P1", "a"), "")
+    assert mencion.motivo == "La segunda vez"
+    assert Asiento.objects.filter(tipo="mencion").count() == 2
+
+
+def test_quien_se_borra_y_vuelve_no_impide_cerrar_la_de_otra_persona(
+    preferencia: Callable[..., None],
+    revisada: Callable[..., Any],
+    hasta: Callable[..., Any],
+    pasa_la_valla: Callable[[], None],
+    dpo: Any,
+) -> None:
+    preferencia("OTRA-9999", "contacto", "al 612345678")
+    solicitud = revisada()
+    decidir(solicitud, "pref-contacto", "conservar", dpo)
+    servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "OTRA-9999"))
+    pasa_la_valla()
+    preferencia("OTRA-9999", "contacto", "al 612345678")
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    decidir(solicitud, "pref-contacto", "conservar", dpo)
+    servicios.retirar(solicitud=solicitud, motivo="Ya no lo pide", por=dpo)
+    assert [m.clave for m in solicitud.menciones.all()] == [""]
+
+
+def test_buscada_otra_vez_mientras_se_decide_se_decide_la_que_hay(
+    aviso: Callable[..., None], revisada: Callable[..., Any], dpo: Any
+) -> None:
+    """A new review writes the undecided mentions down anew: the one on the screen is another row by then."""
+    aviso("a", "Llamar al 612345678")
+    solicitud = revisada()
+    vista = solicitud.menciones.get()
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    servicios.decidir_mencion(mencion=vista, decision="conservar", motivo="Es suyo", por=dpo)
+    assert vista.decision == solicitud.menciones.get().decision == Mencion.Decision.CONSERVAR
+
+
+def test_de_una_fila_que_ya_no_esta_no_se_decide_nada(
+    aviso: Callable[..., None], revisada: Callable[..., Any], dpo: Any
+) -> None:
+    aviso("a", "Llamar al 612345678")
+    solicitud = revisada()
+    vista = solicitud.menciones.get()
+    aviso("a", "Llamar a la tienda")
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    with pytest.raises(DatoNoValido, match="ya no está"):
+        servicios.decidir_mencion(mencion=vista, decision="borrar", motivo="Es suyo", por=dpo)
+    assert not Asiento.objects.filter(tipo="mencion").exists()
+
+
+def test_de_la_fila_de_quien_se_borro_no_se_decide_otra_vez(
+    preferencia: Callable[..., None], revisada: Callable[..., Any], hasta: Callable[..., Any], dpo: Any
+) -> None:
+    preferencia("OTRA-9999", "contacto", "al 612345678")
+    solicitud = revisada()
+    decidir(solicitud, "pref-contacto", "conservar", dpo)
+    servicios.ejecutar(solicitud=hasta(Estado.APROBADA, "OTRA-9999"))
+    with pytest.raises(DatoNoValido, match="ya no está"):
+        decidir(solicitud, "", "borrar", dpo)
+
+
 def test_canario_de_la_sala(
     aviso: Callable[..., None],
     preferencia: Callable[..., None],
@@ -400,17 +519,17 @@ def test_la_lista_va_por_paginas_con_las_consultas_contadas(
     navegar: Callable[..., Any], aviso: Callable[..., None], revisada: Callable[..., Any], dpo: Any
 ) -> None:
     for n in range(12):
-        aviso(f"a{n:02}", f"Aviso {n}: 612345678")
+        aviso(f"aviso-{n:02}", f"Aviso {n}: 612345678")
     solicitud = revisada()
     url = reverse("privacidad:menciones", args=[solicitud.referencia])
     cliente = navegar("dpo", nombre="x")
-    decidir(solicitud, "a00", "borrar", dpo)
+    decidir(solicitud, "aviso-00", "borrar", dpo)
     with CaptureQueriesContext(
         connection,
     ) as con_diez:
         primera = cliente.get(url).content.decode()
     assert primera.count("Anotar la decisión") == 10
-    assert "a00" not in primera  # what is decided goes last
+    assert "aviso-00" not in primera  # what is decided goes last
     with CaptureQueriesContext(connection) as con_dos:
         assert cliente.get(f"{url}?pagina=2").content.decode().count("Anotar la decisión") == 2
     assert len(con_diez) == len(con_dos)
