@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from privacidad import estados, registro
-from privacidad.destinos import Sujeto
+from privacidad.destinos import Destino, Sujeto
 from privacidad.destinos import destino as buscar_destino
 from privacidad.errores import DatoNoValido, DestinoDesconocido, TransicionNoPermitida
 from privacidad.models import Exclusion, Solicitud
@@ -48,15 +48,14 @@ def excluir(*, solicitud: Solicitud, destino: str, clave: str, motivo: str, por:
             raise TransicionNoPermitida(actual.referencia, actual.estado)
         if actual.exclusiones.activas().filter(destino=destino, clave=clave).exists():
             raise DatoNoValido(_("Ese dato ya está retenido en esta solicitud."))
-        sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id, excluidos={destino: (clave,)})
-        if not any(elegido.retenidos(sujeto).values()):
+        if not _hay(elegido, actual, clave):
             raise DatoNoValido(_("De esa persona no hay ese dato: elíjalo de la lista de lo que hay."))
         cambia_lo_aprobado(actual, por=por, que=_("Se retiene un dato."))
         exclusion = Exclusion.objects.create(
             solicitud=actual, destino=destino, clave=clave, motivo=motivo, por=por
         )
         # The database has marked it (sql/retenciones.sql), after waiting for whoever was deleting it.
-        if not any(elegido.retenidos(sujeto).values()):
+        if not _hay(elegido, actual, clave):
             raise DatoNoValido(_("Ese dato se acaba de borrar: ya no hay nada que retener."))
         registro.anotar(
             tipo="exclusion",
@@ -80,7 +79,8 @@ def liberar(*, exclusion: Exclusion, por: User) -> None:
     exigir(por, "reservar_dato")
     with transaction.atomic():
         actual = bloquear(exclusion.solicitud)
-        if not Exclusion.objects.activas().filter(pk=exclusion.pk).update(liberada=timezone.now()):
+        esta = Exclusion.objects.activas().filter(pk=exclusion.pk)
+        if actual.estado in estados.CERRADAS or not esta.update(liberada=timezone.now()):
             raise DatoNoValido(_("Ese dato ya no está retenido."))
         cambia_lo_aprobado(actual, por=por, que=_("Se suelta un dato retenido."))
         registro.anotar(
@@ -96,3 +96,9 @@ def liberar(*, exclusion: Exclusion, por: User) -> None:
     copiar(actual, exclusion.solicitud)
     exclusion.refresh_from_db(fields=["liberada"])
     logger.info("%s dato soltado en %s", actual.referencia, exclusion.destino)
+
+
+def _hay(elegido: Destino, solicitud: Solicitud, clave: str) -> bool:
+    """Whether the person has that row there now."""
+    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos={elegido.nombre: (clave,)})
+    return any(elegido.retenidos(sujeto).values())

@@ -77,6 +77,29 @@ def test_una_conversacion_retenida(
     assert not Hilo.objects.exists()
 
 
+def test_una_conversacion_retenida_que_sigue_no_se_ejecuta_cada_vez(
+    hasta: Callable[..., Any],
+    conversacion: Callable[..., None],
+    pasa_la_valla: Callable[[], None],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    conversacion("C1", "h1")
+    solicitud = hasta(Estado.REVISADA)
+    exclusion = retener(solicitud, dpo, "h1", "hilos")
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    pasa_la_valla()
+    conversacion("C1", "h1", "sigo")
+    pasos = solicitud.pasos.count()
+    servicios.ejecutar(solicitud=solicitud)
+    assert (solicitud.pasos.count(), solicitud.evidencias.count()) == (pasos, 1)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
+    evidencia = servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    assert evidencia.destinos["hilos"]["borrados"]["checkpoints"] == 2
+
+
 @pytest.mark.parametrize(
     ("destino", "clave"),
     [
@@ -160,6 +183,34 @@ def test_cerrada_la_clave_de_lo_retenido_queda_en_resumen(
     servicios.retirar(solicitud=solicitud, motivo="Ya no lo pide", por=dpo)
     assert Exclusion.objects.get().clave == resumen("hilo-de-ana")
     assert "public.privacidad_exclusion" not in apariciones("hilo-de-ana")
+
+
+def test_al_cerrar_otra_vez_el_resumen_sigue_siendo_el_de_la_clave(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    exclusion = retener(solicitud, dpo)
+    servicios.liberar(exclusion=exclusion, por=dpo)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert Exclusion.objects.get().clave == resumen("pref-idioma")
+    servicios.reabrir(solicitud=solicitud, sujeto_id="C1", hallado=["memoria"])
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    assert Exclusion.objects.get().clave == resumen("pref-idioma")
+
+
+def test_cerrada_ya_no_hay_nada_que_soltar(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    exclusion = retener(solicitud, dpo)
+    servicios.retirar(solicitud=solicitud, motivo="Ya no lo pide", por=dpo)
+    with pytest.raises(DatoNoValido, match="ya no está retenido"):
+        servicios.liberar(exclusion=exclusion, por=dpo)
+    assert not Asiento.objects.filter(tipo="exclusion_liberada").exists()
 
 
 # -- pages --------------------------------------------------------------------------------------------
