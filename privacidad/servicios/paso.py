@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, PermissionsMixin, User
+from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -72,7 +73,8 @@ def pasar(
         elif actual.cerrada:
             actual.cerrada = None
         guardar(actual)
-        Paso.objects.create(solicitud=actual, estado=a, por=por, texto=anotado)
+        # Of when its transaction began: what a review counted, and what a run erased, is no older.
+        Paso.objects.create(solicitud=actual, estado=a, por=por, texto=anotado, momento=TransactionNow())
         registro.anotar(tipo=a.value, referencia=actual.referencia, resumen=actual.resumen)
         escritos.emitir_al_llegar(actual, a)
     copiar(actual, solicitud)

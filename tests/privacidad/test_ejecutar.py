@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memoria.models import Documento, Hilo
-from privacidad import servicios
+from privacidad import servicios, supresion
 from privacidad.errores import (
     FueraDeLaRevision,
     RevisionVacia,
@@ -302,6 +302,27 @@ def test_quien_sigue_hablando_no_detiene_su_supresion(
     assert (memoria["previsto"]["documentos"], memoria["borrados"]["documentos"]) == (2, 3)
     assert (hilos["previsto"]["hilos"], hilos["borrados"]["hilos"]) == (1, 2)
     assert solicitud.estado == Estado.COMPLETADA
+
+
+def test_lo_que_se_dice_mientras_se_revisa_no_detiene_la_ejecucion(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], otro_dpo: Any
+) -> None:
+    """A review is of when it began: what came in after it counted is later than it."""
+    preferencia("C1")
+    contar = supresion.vista_previa
+
+    def y_habla(solicitud: Solicitud) -> Any:
+        previa = contar(solicitud)
+        preferencia("C1", "horario")
+        return previa
+
+    with pytest.MonkeyPatch.context() as parche:
+        parche.setattr(supresion, "vista_previa", y_habla)
+        solicitud = hasta(Estado.REVISADA)
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert solicitud.estado == Estado.COMPLETADA
+    assert not Documento.objects.exists()
 
 
 def test_retener_despues_de_aprobar_no_hace_viejo_lo_dicho_entretanto(
