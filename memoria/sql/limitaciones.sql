@@ -63,7 +63,8 @@ BEGIN
 END $$;
 
 -- A restriction that begins or ends marks the rows it is over, whoever wrote it down. An erasure puts a digest in the
--- place of its address, so both are looked at.
+-- place of its address, so both are looked at. It marks by what is in force, so those of one subject take turns: none
+-- would see what another has not committed.
 CREATE OR REPLACE FUNCTION langgraph.aplicar_limitaciones() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET row_security = off
 AS $$
@@ -73,6 +74,7 @@ DECLARE
     claves text[];
     toda boolean;
 BEGIN
+    PERFORM pg_advisory_xact_lock(19, hashtext(CASE TG_OP WHEN 'INSERT' THEN NEW.prefijo ELSE OLD.prefijo END));
     IF TG_OP = 'INSERT' THEN
         PERFORM pg_advisory_xact_lock(18, hashtext(NEW.prefijo) & 255);
     END IF;
