@@ -147,10 +147,14 @@ GRANT USAGE ON SCHEMA vallas TO memoria_web;
 GRANT EXECUTE ON FUNCTION vallas.levantar(text, text, text, integer, text[]) TO memoria_web;
 
 -- Guarded: CREATE OR REPLACE TRIGGER would keep every writer waiting at each deployment. A renewal changes no prefix.
+-- Triggers fire in the order of their names, and this one is first: an erasure that restricts what is held back asks for
+-- the lock of limitaciones.sql, so nobody who has it may be waiting for that erasure.
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'langgraph.store'::regclass AND tgname = 'valla') THEN
-        CREATE TRIGGER valla BEFORE INSERT OR UPDATE OF prefix ON langgraph.store
+    IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'langgraph.store'::regclass AND tgname = 'valla') THEN
+        ALTER TRIGGER valla ON langgraph.store RENAME TO a_valla;
+    ELSIF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'langgraph.store'::regclass AND tgname = 'a_valla') THEN
+        CREATE TRIGGER a_valla BEFORE INSERT OR UPDATE OF prefix ON langgraph.store
             FOR EACH ROW EXECUTE FUNCTION vallas.vigilar_almacen();
     END IF;
     IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'public.hilos'::regclass AND tgname = 'valla') THEN
