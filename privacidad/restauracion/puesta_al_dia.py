@@ -42,7 +42,7 @@ def cerrar(*, desde: int) -> list[dict[str, Any]]:
     taken there and needs a person: it is left where the copy had it.
     """
     atrasadas = []
-    for referencia, ultimo in _atrasadas():
+    for referencia, ultimo in _atrasadas(desde):
         solicitud = Solicitud.objects.get(referencia=referencia)
         estaba = solicitud.estado
         try:
@@ -185,9 +185,9 @@ class SinCamino(Exception):
     """From where the copy has a request, the steps of the register do not lead on."""
 
 
-def _atrasadas() -> list[tuple[str, str]]:
+def _atrasadas(desde: int) -> list[tuple[str, str]]:
     with connection.cursor() as cursor:
-        cursor.execute(_ATRASADAS, [list(Estado)])
+        cursor.execute(_ATRASADAS, {"estados": list(Estado), "pasos": _PASOS, "desde": desde})
         filas: list[tuple[str, str]] = cursor.fetchall()
     return filas
 
@@ -197,10 +197,17 @@ SELECT DISTINCT ON (referencia) referencia, tipo
 FROM public.privacidad_asiento WHERE tipo = ANY ({estados}::text[])
 ORDER BY referencia, numero DESC
 """
+#: The entries that :func:`hasta_el_ultimo` does again.
+_PASOS = [*Estado.values, AMPLIADA, "supresion", "gestion", "copia_decidida", "copia_sellada"]
+# An open one may have been extended, or run again, and be in the same state.
 _ATRASADAS = f"""
 SELECT s.referencia, u.tipo
-FROM public.privacidad_solicitud s JOIN ({_ULTIMO_ESTADO.format(estados="%s")}) u USING (referencia)
-WHERE s.estado <> u.tipo
+FROM public.privacidad_solicitud s JOIN ({_ULTIMO_ESTADO.format(estados="%(estados)s")}) u USING (referencia)
+WHERE s.estado <> u.tipo OR s.cerrada IS NULL AND EXISTS (
+    SELECT FROM public.privacidad_asiento a
+    WHERE a.resumen = s.resumen AND a.referencia = s.referencia AND a.numero > %(desde)s
+      AND a.tipo = ANY (%(pasos)s::text[])
+)
 ORDER BY s.referencia
 """
 _PERDIDAS = f"""
@@ -247,27 +254,29 @@ ORDER BY u.referencia
 
 
 def hasta_el_ultimo(solicitud: Solicitud, desde: int, *, antes_de: str | None = None) -> Solicitud:
-    """Do what the entries after number ``desde`` say was done, in the caller's transaction; ``antes_de``, up
-    to the first of that kind.
+    """Do what the entries after number ``desde`` say was done, in the caller's transaction. From the first
+    one of kind ``antes_de`` on, only the extension of the deadline.
 
     Raises :class:`SinCamino` and ``DatabaseError``.
     """
     actual = Solicitud.objects.select_for_update().get(pk=solicitud.pk)
+    parada = False
     for asiento in _asientos(actual, desde):
-        if asiento.tipo == antes_de:
-            break
-        if asiento.tipo == "supresion":
+        parada = parada or asiento.tipo == antes_de
+        if asiento.tipo == AMPLIADA:
+            actual.ampliada = parse_date(asiento.datos["vence"])
+            actual.vence = actual.ampliada or actual.vence
+            guardar(actual)
+            anotar_paso(actual, asiento)
+        elif parada:
+            continue
+        elif asiento.tipo == "supresion":
             _rehacer_evidencia(actual, asiento)
         elif asiento.tipo == "gestion":
             _rehacer_gestion(actual, asiento)
         elif asiento.tipo in ("copia_decidida", "copia_sellada"):
             _decidir_copia(actual, asiento)
             guardar(actual)
-        elif asiento.tipo == AMPLIADA:
-            actual.ampliada = parse_date(asiento.datos["vence"])
-            actual.vence = actual.ampliada or actual.vence
-            guardar(actual)
-            anotar_paso(actual, asiento)
         elif asiento.tipo in Estado.values:
             _dar_paso(actual, asiento)
     return actual

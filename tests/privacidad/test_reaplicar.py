@@ -1127,6 +1127,82 @@ def test_la_segunda_solicitud_de_la_misma_persona_se_vincula_otra_vez(
     assert vence == plazos.vencimiento(otra.recibida)
 
 
+def test_la_vinculada_a_una_que_la_copia_tiene_se_rehace_aunque_no_haya_datos_de_la_persona(
+    copias: Copias, fichero: Path, recibida: Callable[..., Any]
+) -> None:
+    """Its deadline is the one that counts, and the one it is linked to says whose it is."""
+    una = recibida("C1")
+    copias.hacer()
+    otra = recibida("C1", dia=plazos.hoy() - timedelta(days=5))
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (datos["solicitudes_cerradas_perdidas"], codigo) == ([], 0)
+    assert [v.referencia for v in Solicitud.objects.get(pk=una.pk).vinculadas.all()] == [otra.referencia]
+    assert Solicitud.objects.get(pk=una.pk).vence == plazos.vencimiento(otra.recibida)
+
+
+def test_lo_ampliado_despues_de_la_copia_sigue_ampliado(
+    copias: Copias, fichero: Path, hasta: Callable[..., Any], dpo: Any
+) -> None:
+    """The state of the request is the one the copy has; its deadline is not."""
+    solicitud = hasta(Estado.IDENTIFICADA, "C1")
+    copias.hacer()
+    servicios.ampliar(solicitud=solicitud, motivo="Hay muchos datos que mirar", por=dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert datos["solicitudes_atrasadas"] == [
+        {"referencia": solicitud.referencia, "estaba": "identificada", "estado": "identificada",
+         "al_dia": True}
+    ]  # fmt: skip
+    restaurada = Solicitud.objects.get()
+    assert restaurada.vence == restaurada.ampliada == plazos.ampliado(restaurada.recibida)
+    assert codigo == 0
+    assert ordenar("reaplicar_supresiones", fichero)[0]["solicitudes_atrasadas"] == []
+
+
+def test_lo_que_se_rehace_ampliado_despues_de_la_revision_sigue_ampliado(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any
+) -> None:
+    preferencia("C1")
+    copias.hacer()
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.ampliar(solicitud=solicitud, motivo="Hay muchos datos que mirar", por=dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    ordenar("reaplicar_supresiones", fichero)
+    rehecha = Solicitud.objects.get()
+    assert rehecha.estado == Estado.IDENTIFICADA
+    assert rehecha.vence == rehecha.ampliada == plazos.ampliado(rehecha.recibida)
+
+
+def test_la_copia_decidida_para_lo_que_quedaba_no_se_pierde(
+    copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any,
+    otro_dpo: Any,
+) -> None:  # fmt: skip
+    """Run in part without a sealed copy; then one was decided for the rest, and the copy does not know."""
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="obligacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    servicios.ejecutar(solicitud=solicitud)
+    assert (solicitud.estado, solicitud.copia_hasta) == (Estado.PARCIAL, None)
+    copias.hacer()
+    hasta_cuando = plazos.hoy() + timedelta(days=900)
+    servicios.decidir_copia(solicitud=solicitud, hasta=hasta_cuando, motivo=None, por=otro_dpo)
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    assert ordenar("reaplicar_supresiones", fichero)[2] == 0
+    restaurada = Solicitud.objects.get()
+    assert (restaurada.estado, restaurada.copia_hasta) == (Estado.PARCIAL, hasta_cuando)
+    servicios.liberar(exclusion=restaurada.exclusiones.get(), por=otro_dpo)
+    servicios.ejecutar(solicitud=restaurada)
+    assert sellado(restaurada) == [("store", "pref-idioma")]
+
+
 def test_lo_retenido_que_la_copia_no_tiene_se_dice(
     copias: Copias, fichero: Path, preferencia: Callable[..., None], hasta: Callable[..., Any], dpo: Any
 ) -> None:
