@@ -1,7 +1,7 @@
 """Requests that came in after a copy was made, made again from the register once it has been restored.
 
-An entry says of whom it is by digest only, so a request can be made again when some destination knows its
-person again: the digest finds the id. That is also when it is needed: what is held back in it is there, what
+An entry says of whom it is by digest only, so a request can be made again when an open request or some
+destination knows its person again: the digest finds the id. That is also when it is needed: what is held back in it is there, what
 must be sealed before it goes is there, and so is whoever has to be looked for every night. Of the others the
 register goes on saying that they are lost.
 """
@@ -82,8 +82,11 @@ ORDER BY min(numero)
 
 
 def _por_resumen(resumenes: set[str], lote: int) -> dict[str, Rastro]:
-    """Those people, where some destination knows them."""
-    hallados: dict[str, Rastro] = {}
+    """Those people, where an open request or some destination knows them."""
+    hallados = {
+        s.resumen: Rastro(s.espacio, s.sujeto_id, s.registrada)
+        for s in Solicitud.objects.abiertas().filter(resumen__in=resumenes)
+    }
     for d in DESTINOS:
         if d.externo:
             continue
