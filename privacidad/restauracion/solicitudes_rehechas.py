@@ -1,9 +1,9 @@
 """Requests that came in after a copy was made, made again from the register once it has been restored.
 
 An entry says of whom it is by digest only, so a request can be made again when an open request or some
-destination knows its person again: the digest finds the id. That is also when it is needed: what is held back in it is there, what
-must be sealed before it goes is there, and so is whoever has to be looked for every night. Of the others the
-register goes on saying that they are lost.
+destination knows its person again: the digest finds the id. That is also when it is needed: what is held
+back in it is there, what must be sealed before it goes is there, and so is whoever has to be looked for every
+night. Of the others the register goes on saying that they are lost.
 """
 
 from __future__ import annotations
