@@ -15,7 +15,7 @@ from django.utils import timezone
 from privacidad import conversaciones, expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
-from privacidad.models import Asiento, Expediente
+from privacidad.models import Asiento, Expediente, Restriccion
 
 PAGINA = "/privacidad/derechos/clientes/C1/"
 
@@ -321,7 +321,6 @@ def test_cada_accion_pide_entrar_y_su_permiso(
 
 def test_una_tarde_de_la_delegada(navegar: Callable[..., Any], preferencia: Callable[..., None]) -> None:
     from memoria.models import Documento
-    from privacidad.models import Restriccion
 
     preferencia("C1", valor="catalán")
     dpo = navegar("dpo")
@@ -424,3 +423,11 @@ def test_la_pagina_no_hace_mas_consultas_con_mas_datos(
     with CaptureQueriesContext(connection) as muchas:
         dpo.get(PAGINA)
     assert len(muchas) == len(pocas)
+
+
+def test_de_una_limitacion_rehecha_no_se_dice_quien(navegar: Callable[..., Any]) -> None:
+    """After a restore the register puts it back, and knows nobody's name."""
+    Restriccion.objects.create(prefijo="clientes.C1", motivo="Rehecha", por=None)
+    pagina = navegar("dpo").get("/privacidad/derechos/clientes/C1/").content.decode()
+    assert "Limitada toda la ficha." in pagina
+    assert ", por" not in pagina
