@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 
-from privacidad.models import Escrito
+from privacidad.models import Asiento, Escrito
 from privacidad.palabras import Etiqueta, Linea, espera
 
 register = template.Library()
@@ -36,6 +36,24 @@ def ampliacion_sin_valor(solicitud: Any) -> dict[str, Any] | None:
     if dicho is None or dicho[1] == solicitud.vence.isoformat():
         return None
     return {"numero": dicho[0], "hasta": date.fromisoformat(dicho[1])}
+
+
+@register.filter
+def copia_perdida(solicitud: Any) -> bool:
+    """Whether a restore took the sealed copy away and it is not here again. One that was decided since is
+    still to be made."""
+    if not solicitud.copia_hasta or not solicitud.evidencias.exists():
+        return False
+    ultimo = (
+        Asiento.objects.filter(
+            resumen=solicitud.resumen,
+            referencia=solicitud.referencia,
+            tipo__in=["copia_decidida", "copia_sellada", "copia_perdida"],
+        )
+        .order_by("numero")
+        .last()
+    )
+    return ultimo is not None and ultimo.tipo != "copia_decidida"
 
 
 @register.filter

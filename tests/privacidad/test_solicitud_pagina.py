@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
-from privacidad import servicios
+from privacidad import plazos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Evidencia
 
@@ -45,3 +46,62 @@ def test_an_evidence_with_something_held_does_not_say_that_nothing_is_left(
     evidencia = Evidencia.objects.get()
     assert evidencia.destinos["memoria"]["despues"]["documentos"] == 1
     assert "cero" not in str(evidencia.get_resultado_display())
+
+
+def _texto(quien: Any, solicitud: Any) -> str:
+    return " ".join(quien.get(solicitud.get_absolute_url()).content.decode().split())
+
+
+def test_a_copy_decided_after_a_first_run_is_to_be_made_and_not_lost(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    navegar: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    solicitud = _retenida(hasta, preferencia, dpo, otro_dpo).solicitud
+    servicios.decidir_copia(
+        solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=90), motivo=None, por=otro_dpo
+    )
+    pagina = _texto(navegar("dpo", nombre="quien-mira"), solicitud)
+    assert "Al borrar se guardará una copia bloqueada" in pagina
+    assert "se perdió" not in pagina
+
+
+def test_a_refused_request_promises_no_copy_and_no_erasure(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    navegar: Callable[..., Any],
+    dpo: Any,
+) -> None:
+    preferencia("C1")
+    solicitud = hasta(Estado.REVISADA)
+    servicios.decidir_copia(
+        solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=90), motivo=None, por=dpo
+    )
+    quien = navegar("dpo", nombre="quien-mira")
+    assert "Se borrarían" in _texto(quien, solicitud)
+    servicios.denegar(solicitud=solicitud, motivo="No es la persona titular", por=dpo)
+    pagina = _texto(quien, solicitud)
+    assert "Al borrar se guardará" not in pagina
+    assert "No hay copia bloqueada: la solicitud se cerró sin borrar nada." in pagina
+    assert "Se borrarían" not in pagina
+    assert "La revisión contó 1 documento" in pagina
+
+
+def test_who_can_let_a_held_row_go_is_not_told_that_it_is_for_somebody_else(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    navegar: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+) -> None:
+    solicitud = _retenida(hasta, preferencia, dpo, otro_dpo).solicitud
+    pagina = _texto(navegar("dpo", nombre="quien-mira"), solicitud)
+    assert "El siguiente paso le corresponde a otra persona" not in pagina
+    assert "Todo lo demás está borrado: lo que queda se borra cuando se suelte." in pagina
+    aprobada = hasta(Estado.APROBADA, "C2")
+    solo_mira = navegar("operaciones", nombre="otra-mira")
+    assert "Borrar los datos de esta persona" in _texto(solo_mira, aprobada)
+    identificada = hasta(Estado.IDENTIFICADA, "C3")
+    assert "El siguiente paso le corresponde a otra persona" in _texto(solo_mira, identificada)
