@@ -15,10 +15,13 @@ from privacidad.errores import DatoNoValido
 from privacidad.identificadores import descodificada
 from privacidad.models import Restriccion, Solicitud
 from privacidad.resumenes import resumen
-from privacidad.servicios.paso import exigir, texto_breve
+from privacidad.servicios.paso import exigir, regla, texto_breve
 from privacidad.servicios.solicitud import prefijo_de
 
 logger = logging.getLogger(__name__)
+
+#: The constraint that allows one restriction in force over the same thing.
+EN_VIGOR = "una_restriccion_en_vigor"
 
 
 def restringir(*, espacio: str, sujeto_id: str, motivo: str, por: User, clave: str = "") -> Restriccion:
@@ -43,15 +46,11 @@ def restringir(*, espacio: str, sujeto_id: str, motivo: str, por: User, clave: s
             restriccion = Restriccion.objects.create(prefijo=prefijo, clave=clave, motivo=razon, por=por)
             registro.anotar(tipo="limitacion", resumen=resumen(prefijo), datos=_datos(restriccion))
     except IntegrityError as error:
-        if EN_VIGOR not in str(error):
+        if regla(error) != EN_VIGOR:
             raise
         raise DatoNoValido(_("Ese dato ya está limitado.")) from None
     logger.info("limitación %s de %s en vigor", restriccion.pk, espacio)
     return restriccion
-
-
-#: The constraint that allows one restriction in force over the same thing.
-EN_VIGOR = "una_restriccion_en_vigor"
 
 
 def levantar(*, restriccion: Restriccion, motivo: str, por: User) -> None:
@@ -63,6 +62,7 @@ def levantar(*, restriccion: Restriccion, motivo: str, por: User) -> None:
     exigir(por, "restringir_dato")
     razon = texto_breve(motivo, descodificada(restriccion.prefijo.partition(".")[2]))
     with transaction.atomic():
+        esperar_supresion(resumen(restriccion.prefijo))
         retenidos.exigir_que_no_lo_aparte(restriccion)
         en_vigor = Restriccion.objects.filter(pk=restriccion.pk, levantada__isnull=True)
         if not en_vigor.update(levantada=timezone.now(), motivo_levantada=razon):
@@ -77,7 +77,8 @@ def levantar(*, restriccion: Restriccion, motivo: str, por: User) -> None:
 def esperar_supresion(de: str) -> None:
     """Wait for an erasure of this subject that is running, or make it wait for the caller's transaction.
 
-    What names the person and is written while they are erased would be left behind.
+    What names the person and is written while they are erased would be left behind; and what changes their
+    documents would wait for it while it waits for that.
     """
     list(Solicitud.objects.abiertas().filter(resumen=de).select_for_update().values_list("pk"))
 

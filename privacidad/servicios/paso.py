@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, PermissionsMixin, User
 from django.contrib.postgres.functions import TransactionNow
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -90,6 +90,12 @@ def anotar_al_confirmar(mensaje: str, *partes: object) -> None:
 def guardar(solicitud: Solicitud) -> None:
     """Save what a step may change of a request."""
     solicitud.save(update_fields=_CAMPOS_QUE_CAMBIAN)
+
+
+def regla(error: IntegrityError) -> str:
+    """The constraint that refused a row. What the database says besides quotes the row."""
+    diagnostico = getattr(error.__cause__, "diag", None)
+    return getattr(diagnostico, "constraint_name", None) or ""
 
 
 def copiar(de: Solicitud, a: Solicitud) -> None:

@@ -37,6 +37,7 @@ from privacidad.servicios.paso import (
     exigir_otra_persona,
     guardar,
     pasar,
+    regla,
     texto_conservado,
 )
 
@@ -76,7 +77,7 @@ def recibir(
     request is the same.
 
     Raises :class:`SinPermiso`, :class:`DatoNoValido`, :class:`OtroEnvio` when that form said something else,
-    and :class:`NoSePudoRegistrar`.
+    :class:`AvisosMoviendose` and :class:`NoSePudoRegistrar`.
     """
     exigir(por, "recibir_solicitud")
     prefijo = prefijo_de(espacio, sujeto_id)
@@ -102,10 +103,10 @@ def recibir(
             break
         except IntegrityError as error:
             # The same person, or the same form, was registered at this very moment: now that one is there.
-            regla = _regla(error)
-            if regla not in (UNA_ABIERTA, UN_ENVIO) or intento == 2:
-                logger.error("solicitud rechazada por %s", regla)
-                raise NoSePudoRegistrar(regla) from None
+            cual = regla(error)
+            if cual not in (UNA_ABIERTA, UN_ENVIO) or intento == 2:
+                logger.error("solicitud rechazada por %s", cual)
+                raise NoSePudoRegistrar(cual) from None
     logger.info("%s %s", nueva.referencia, nueva.estado)
     return nueva
 
@@ -117,7 +118,10 @@ def identificar(*, solicitud: Solicitud, como: str, por: User) -> None:
 
 
 def revisar(*, solicitud: Solicitud, por: User) -> dict[str, Recuento]:
-    """Count what there is in every destination: ``{"memoria": {"documentos": 3, …}, …}``. Erases nothing."""
+    """Count what there is in every destination: ``{"memoria": {"documentos": 3, …}, …}``. Erases nothing.
+
+    Raises :class:`AvisosMoviendose` besides the errors of every step.
+    """
     exigir(por, "tramitar_solicitud")
     activa = solicitud.principal or solicitud
     # Other systems are asked before the transaction, never inside it.
@@ -164,8 +168,10 @@ def ejecutar(*, solicitud: Solicitud, por: User | None = None, simular: bool = F
     anything: only the caller's object says how the request would stand. Otherwise it may not be called inside
     a transaction.
 
-    Raises :class:`RecuentoDistinto`, :class:`DestinoDesconocido` (nothing was erased, the request stays as it
-    was), :class:`TransicionNoPermitida` and :class:`SinPermiso`.
+    Raises :class:`RecuentoDistinto`, :class:`EscriturasEnCurso`, :class:`DestinoDesconocido`,
+    :class:`MencionesSinDecidir` and :class:`DatoNoValido` (a hold came meanwhile): nothing was erased, the
+    request stays as it was. :class:`RevisionVacia` and :class:`FueraDeLaRevision`: nothing was erased, and it
+    goes back to be reviewed. :class:`TransicionNoPermitida` and :class:`SinPermiso`.
     """
     if por is not None:
         exigir(por, "ejecutar_solicitud")
@@ -272,12 +278,6 @@ def _la_misma(anterior: Solicitud, nueva: Solicitud, otros: Mapping[str, str]) -
     return anterior
 
 
-def _regla(error: IntegrityError) -> str:
-    """The constraint that refused a row."""
-    diagnostico = getattr(error.__cause__, "diag", None)
-    return getattr(diagnostico, "constraint_name", None) or ""
-
-
 def _explica(motivo: str | None) -> bool:
     limpio = (motivo or "").strip()
     return len(limpio) >= LARGO_MINIMO_EXCEPCION and len(limpio.split()) >= PALABRAS_MINIMAS_EXCEPCION
@@ -313,6 +313,7 @@ def codigo_vigente(espacio: str, sujeto_id: str) -> str:
 
 
 def prefijo_de(espacio: str, sujeto_id: str) -> str:
+    """As :func:`memoria.politica.prefijo`, of what somebody typed. Raises :class:`DatoNoValido`."""
     if isinstance(sujeto_id, str):
         if len(sujeto_id) > LARGO_MAXIMO_SUJETO:
             raise DatoNoValido(

@@ -13,7 +13,7 @@ from privacidad.errores import DatoNoValido, OtraSolicitudAbierta
 from privacidad.estados import Estado
 from privacidad.models import UNA_ABIERTA, Gestion, Solicitud
 from privacidad.resumenes import resumen
-from privacidad.servicios.paso import pasar
+from privacidad.servicios.paso import pasar, regla
 
 
 def reabrir(*, solicitud: Solicitud, sujeto_id: str, hallado: Collection[str]) -> None:
@@ -42,7 +42,7 @@ def reabrir(*, solicitud: Solicitud, sujeto_id: str, hallado: Collection[str]) -
                 datos={"destinos": sorted(hallado)},
             )
     except IntegrityError as error:
-        if UNA_ABIERTA not in str(error):
+        if regla(error) != UNA_ABIERTA:
             raise
         raise OtraSolicitudAbierta(solicitud.referencia) from None
 
