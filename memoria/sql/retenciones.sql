@@ -3,11 +3,13 @@
 -- held, so any other write pays for one boolean; a thread is looked up, as only deletions ask.
 -- Guarded: IF NOT EXISTS would wait for every reader at each deployment.
 
--- The address in the store of the subject of an open request; of a closed one nobody knows it any more.
+-- The address in the store of the subject of an open request (memoria/politica.py: of the control characters, an id may
+-- have these three); of a closed one nobody knows it any more.
 CREATE OR REPLACE FUNCTION langgraph.prefijo_de_solicitud(solicitud bigint) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
 AS $$
-    SELECT espacio || '.' || replace(replace(sujeto_id, '%', '%25'), '.', '%2E')
+    SELECT espacio || '.' || replace(replace(replace(replace(replace(
+        sujeto_id, '%', '%25'), '.', '%2E'), E'\t', '%09'), E'\n', '%0A'), E'\r', '%0D')
     FROM public.privacidad_solicitud WHERE id = solicitud AND sujeto_id <> ''
 $$;
 
