@@ -20,7 +20,12 @@ class CifradoIlegible(ErrorDePrivacidad):
     """What was encrypted cannot be read with the key this installation has, or was changed."""
 
     def __init__(self) -> None:
-        super().__init__(_("No se puede descifrar: CLAVE_SELLO no es la clave con la que se cifró."))
+        super().__init__(
+            _(
+                "No se puede descifrar: CLAVE_SELLO no es la clave con la que se cifró, o lo cifrado se ha "
+                "alterado."
+            )
+        )
 
 
 def cifrar(contenido: bytes, *, uso: str) -> bytes:

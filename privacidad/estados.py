@@ -1,7 +1,7 @@
 """The life of an erasure request: its states and every way from one to another, in this one table.
 
 The services, the screens and the tests read it here. The database holds the same table in a trigger (see
-``migrations/0003_guardas.py``), whoever writes; a test keeps the two equal.
+``migrations/0006_guardas_de_derechos.py``), whoever writes; a test keeps the two equal.
 """
 
 from __future__ import annotations

@@ -129,8 +129,7 @@ def _vigente(solicitud: Solicitud) -> Evidencia | None:
 def suprimir(solicitud: Solicitud) -> Evidencia:
     """Erase the subject of a request from every destination in PostgreSQL and write the evidence down.
 
-    Raises :class:`RecuentoDistinto`, :class:`DestinoDesconocido` and :class:`EscriturasEnCurso`; the caller's
-    transaction must then roll back.
+    Raises as :func:`privacidad.servicios.ejecutar` does; the caller's transaction must then roll back.
     """
     for nombre in solicitud.vista_previa:
         destino(nombre)  # one that was previewed and is no longer registered stops the run

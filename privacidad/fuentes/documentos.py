@@ -232,7 +232,7 @@ def _limpias(solicitud: Solicitud) -> set[Direccion]:
         return cambiadas
     buscados = identificadores.de_la_solicitud(solicitud)
     dichos = textos(cambiadas)
-    return {d for d in cambiadas if not identificadores.hallados(buscados, dichos[d][1])}
+    return {d for d in cambiadas if d in dichos and not identificadores.hallados(buscados, dichos[d][1])}
 
 
 _DE_PAGINA = "ruta || E'\\n' || titulo || E'\\n' || texto"

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-# What no session may do, the owner's included. A test compares the pairs below with privacidad/estados.py.
+# What no session may do, the owner's included. The table of transitions has grown since: see 0006.
 CREAR = """
 CREATE FUNCTION public.privacidad_guardar_solicitud() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog AS $$

@@ -20,10 +20,11 @@ class EvidenciaQuerySet(SoloAnexarQuerySet["Evidencia"]):
 class Evidencia(SoloAnexar):
     """What one transaction erased for a request, and the counts that prove it.
 
-    ``destinos`` is ``{destination: {"antes": counts, "borrados": counts, "despues": counts, "sql": [text, …],
-    "parametros": {name: keyed digest}}}``. ``rol`` is who counted and deleted (the owner of the functions,
-    from whom no row policy hides anything), ``sesion`` who was connected. ``posicion_wal`` is where the log
-    was when the last count was taken: the commit comes after it.
+    ``destinos`` is ``{destination: {"previsto": counts, "antes": counts, "borrados": counts, "despues":
+    counts, "sql": [text, …], "parametros": {name: keyed digest}}}``; ``previsto`` is what the review counted,
+    and one rebuilt from the register after a restore has none. ``rol`` is who counted and deleted (the owner
+    of the functions, from whom no row policy hides anything), ``sesion`` who was connected. ``posicion_wal``
+    is where the log was when the last count was taken: the commit comes after it.
     """
 
     class Resultado(models.TextChoices):

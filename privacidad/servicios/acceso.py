@@ -64,7 +64,6 @@ def producir(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
     Raises :class:`SinPermiso` and :class:`DatoNoValido`.
     """
     exigir(por, "atender_acceso")
-    prefijo_de(espacio, sujeto_id)
     expediente = _nuevo(espacio, sujeto_id, por)
     _producir(expediente, sujeto_id)
     return expediente

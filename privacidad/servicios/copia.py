@@ -99,9 +99,11 @@ def abrir_copia(*, copia: Copia, motivo: str, por: User) -> Iterator[bytes]:
 
 def _comprobar_la_hecha(copia: Copia | None, hasta: date | None) -> None:
     """A request has one copy: once it was destroyed only the reason for there being no other can be given."""
-    if copia and not copia.destruida:
+    if copia is None:
+        return
+    if not copia.destruida:
         raise DatoNoValido(_("La copia ya está hecha: se destruirá en su fecha."))
-    if copia and copia.destruida and hasta is not None:
+    if hasta is not None:
         raise DatoNoValido(
             _(
                 "La copia que se guardó se destruyó el %(dia)s, y de una solicitud no se guarda otra: "
