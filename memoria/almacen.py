@@ -45,7 +45,7 @@ from psycopg.types.json import Jsonb
 
 from memoria import entorno, politica
 from memoria.conexion import Pool, abrir_pool
-from memoria.embeddings import ModeloEmbeddings, crear_embeddings
+from memoria.embeddings import ErrorEmbeddings, ModeloEmbeddings, crear_embeddings
 from memoria.politica import ESPACIOS, Escritor, PoliticaIncumplida
 from memoria.vallas import traducir
 
@@ -59,6 +59,8 @@ TTL = TTLConfig(
     sweep_interval_minutes=None,
 )
 CAMPO_INCRUSTADO = "texto"
+#: What one operation may fail with, and not the ones beside it.
+_DE_UNA_OPERACION = (ValueError, psycopg.DatabaseError, ErrorEmbeddings)
 
 
 class DimensionDistinta(RuntimeError):
@@ -85,7 +87,8 @@ def abrir_almacen(
     ``conninfo`` defaults to ``PG_AGENTES``; ``embeddings`` to what ``EMBEDDINGS_*`` configure, or the
     embedded model. Without pgvector the store opens all the same and everything but search by meaning works.
 
-    Raises :class:`memoria.conexion.BaseSinPreparar`, :class:`memoria.conexion.BaseNoDisponible` and
+    Raises :class:`memoria.entorno.VariableIncorrecta`, :class:`memoria.embeddings.ConfiguracionEmbeddings`,
+    :class:`memoria.conexion.BaseSinPreparar`, :class:`memoria.conexion.BaseNoDisponible` and
     :class:`DimensionDistinta`.
     """
     modelo = embeddings or embeddings_configurados()
@@ -156,24 +159,24 @@ class AlmacenMemoria(PostgresStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As :meth:`batch`, in a thread; but LangGraph may have put several callers into one call.
 
-        So an operation that is refused takes no neighbour down: the others are done, and then its error is
-        raised.
+        So an operation that is refused, or that cannot be embedded, takes no neighbour down: the others are
+        done, and then its error is raised.
         """
         return await asyncio.to_thread(self._cada_una, list(ops))
 
     def _cada_una(self, ops: list[Op]) -> list[Result]:
         try:
             return self.batch(ops)
-        except (ValueError, psycopg.DatabaseError):
+        except _DE_UNA_OPERACION:
             if len(ops) == 1:
                 raise
-        # Something in it was refused, and with it nothing was written: now each for itself.
+        # Something in it failed, and with it nothing was written: now each for itself.
         resultados: list[Result] = []
         errores: list[Exception] = []
         for op in ops:
             try:
                 resultados += self.batch([op])
-            except (ValueError, psycopg.DatabaseError) as error:
+            except _DE_UNA_OPERACION as error:
                 errores.append(error)
         if errores:
             raise errores[0]

@@ -76,7 +76,8 @@ class HiloSuprimido(ErrorDeHilo):
 def abrir_checkpointer(conninfo: str | None = None) -> Iterator[CheckpointerMemoria]:
     """Open the checkpointer over a pool of its own; ``conninfo`` defaults to ``PG_AGENTES``.
 
-    Raises :class:`memoria.conexion.BaseSinPreparar` when ``preparar`` has not run.
+    Raises :class:`memoria.entorno.VariableIncorrecta`, :class:`memoria.conexion.BaseNoDisponible` and
+    :class:`memoria.conexion.BaseSinPreparar`.
     """
     with abrir_pool(conninfo or entorno.conninfo_agentes()) as pool:
         yield CheckpointerMemoria(pool)

@@ -12,10 +12,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, SearchOp
 
 from memoria.almacen import AlmacenMemoria, DimensionDistinta, abrir_almacen
-from memoria.embeddings import ModeloEmbeddings
+from memoria.embeddings import EmbeddingsNoDisponibles, ModeloEmbeddings
 from memoria.politica import ESPACIOS, Escritor, PoliticaIncumplida, documento_preferencia, espacio
 
 C9 = espacio("clientes", "C9")
@@ -181,6 +181,20 @@ def test_in_abatch_one_refused_operation_of_any_kind_takes_no_neighbour_down(
 ) -> None:
     with pytest.raises((ValueError, psycopg.DataError)):
         asyncio.run(almacen.abatch([PutOp(C9, "pref-recogida", preferencia()), mala]))
+    assert [i.key for i in almacen.search(C9)] == ["pref-recogida"]
+
+
+def test_in_abatch_an_endpoint_that_is_away_takes_no_neighbour_down(
+    almacen: AlmacenMemoria, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Caido(Asimetrico):
+        def embed_query(self, text: str) -> list[float]:
+            raise EmbeddingsNoDisponibles("No contesta.")
+
+    monkeypatch.setattr(almacen, "modelo", Caido())
+    ops: list[Op] = [SearchOp(P1, query="agosto"), PutOp(C9, "pref-recogida", preferencia())]
+    with pytest.raises(EmbeddingsNoDisponibles):
+        asyncio.run(almacen.abatch(ops))
     assert [i.key for i in almacen.search(C9)] == ["pref-recogida"]
 
 
