@@ -38,7 +38,7 @@ from langgraph.store.base import BaseStore, SearchItem
 
 from memoria import erratas, politica, vocabulario
 from memoria.almacen import CAMPO_INCRUSTADO, AlmacenMemoria, en_texto
-from memoria.embeddings import EmbeddingsNoDisponibles
+from memoria.embeddings import ErrorEmbeddings
 from memoria.terminos import (
     PESO_AFIN,
     TERMINOS,
@@ -117,8 +117,8 @@ def buscar_avisos(
     """The notices of one supplier that answer ``consulta``, best first; an empty list is an answer too.
 
     ``score`` is the cosine similarity, or ``None`` where there are no vectors (no pgvector, or the endpoint
-    that embeds is away: then full text alone decides). Never renews a notice, never returns one of another
-    supplier.
+    that embeds is away or answers something else: then full text alone decides). Never renews a notice, never
+    returns one of another supplier.
 
     Raises ``PoliticaIncumplida`` for a ``proveedor_id`` that is empty or that no database could hold, and
     ``ValueError`` for a ``limite`` under 1.
@@ -140,7 +140,7 @@ def hallar_avisos(
     """As :func:`buscar_avisos`, with why each was found, among the notices that pass the filters.
 
     ``desde`` and ``hasta`` (both included) bound ``fecha``; ``importancia`` and ``autor`` are those of the
-    notice (one without ``importancia`` is normal).
+    notice (one without ``importancia`` is normal). Only our store has filters.
 
     The notices of a code that was joined to another are under the other one: that is where they are found.
     """
@@ -152,6 +152,9 @@ def hallar_avisos(
         )
     if limite < 1:
         raise ValueError(f"El límite de avisos es de 1 en adelante, y vale {limite}.")
+    filtrado = any(f is not None for f in (desde, hasta, importancia, autor))
+    if filtrado and not isinstance(almacen, AlmacenMemoria):
+        raise ValueError("Los filtros de avisos necesitan el almacén de memoria.almacen.abrir_almacen().")
     consulta = _INDECIBLES.sub(" ", consulta)[:LARGO_MAXIMO_CONSULTA].strip()
     if not consulta:
         return []
@@ -171,7 +174,7 @@ def hallar_avisos(
     parametros: dict[str, Any] = {"prefijo": ".".join(namespace), "limite": limite} | _de_la_pregunta(
         terminos
     )
-    if any(f is not None for f in (desde, hasta, importancia, autor)):
+    if filtrado:
         parametros |= {
             "desde": desde and desde.isoformat(),
             "hasta": hasta and hasta.isoformat(),
@@ -235,13 +238,13 @@ def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:
         return None
     try:
         return almacen.modelo.embed_query(consulta)
-    except EmbeddingsNoDisponibles as error:
+    except ErrorEmbeddings as error:
         logger.warning("Búsqueda de avisos sin vectores: %s", error)
         return None
 
 
 def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[dict[str, Any]]) -> list[str]:
-    """The terms, those that nobody knows having now the words they may be a slip of."""
+    """The terms, with those that nobody knows widened to the words they may be a slip of."""
     terminos: list[str] = parametros["palabras"]
     hallados = dict(zip(filas[0]["huecos"] or [], filas[0]["veces"] or [], strict=True)) if filas else {}
     dudosos = [
@@ -264,6 +267,8 @@ def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[d
     )[0]
     corregidos = list(terminos)
     for n, raiz in zip(dudosos, escritas["raices"], strict=True):
+        if raiz is None:
+            continue  # a stop word ("sobre"): known to everybody, and in no notice
         lexemas = erratas.parecidas(raiz, escritas["voces"] or [])
         conocidas = vocabulario.conocidas()
         voces = erratas.parecidas(terminos[n], conocidas.palabras)
@@ -464,7 +469,7 @@ SELECT (
     ) AS ultimos, unnest(lexemas)
     WHERE left(lexeme, 1) = ANY (%(iniciales)s)
 ) AS voces, (
-    SELECT array_agg(coalesce((ts_lexize('pg_catalog.spanish_stem', palabra))[1], palabra) ORDER BY n)
+    SELECT array_agg((ts_lexize('pg_catalog.spanish_stem', palabra))[1] ORDER BY n)
     FROM unnest(%(dudosas)s::text[]) WITH ORDINALITY AS d (palabra, n)
 ) AS raices
 """

@@ -30,7 +30,7 @@ from memoria.busqueda import buscar_avisos
 from memoria.conexion import BaseNoDisponible
 from memoria.documentos.busqueda import recordar
 from memoria.documentos.citas import SECCIONES, citar
-from memoria.embeddings import EmbeddingsNoDisponibles
+from memoria.embeddings import ErrorEmbeddings
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +40,8 @@ ClaseDeContexto: TypeAlias = ClaseConPreferencias | type[ContextoCompras]
 LIMITE_PREFERENCIAS = 10
 LIMITE_AVISOS = 3
 SIN_ALMACEN = "No se ha guardado: este agente no tiene memoria entre conversaciones."
-#: What a store raises when PostgreSQL or the embeddings endpoint is away. An agent keeps answering then.
-ALMACEN_CAIDO = (OperationalError, InterfaceError, BaseNoDisponible, EmbeddingsNoDisponibles)
+#: What a store raises when PostgreSQL or the embeddings endpoint fails. An agent keeps answering then.
+ALMACEN_CAIDO = (OperationalError, InterfaceError, BaseNoDisponible, ErrorEmbeddings)
 
 
 def recordar_preferencia(clase: ClaseConPreferencias) -> BaseTool:
@@ -261,10 +261,7 @@ def _propias(items: Sequence[SearchItem], namespace: tuple[str, str]) -> list[Se
 
 
 def _avisos(store: BaseStore | None, proveedor_id: str, consulta: str) -> list[SearchItem]:
-    if store is None:
-        return []
-    # A text of PostgreSQL cannot hold NUL, and a question loses nothing without it.
-    return buscar_avisos(store, proveedor_id, consulta.replace("\x00", " "), limite=LIMITE_AVISOS)
+    return [] if store is None else buscar_avisos(store, proveedor_id, consulta, limite=LIMITE_AVISOS)
 
 
 def _preferencia(item: Item) -> dict[str, Any]:

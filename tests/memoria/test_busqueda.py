@@ -17,6 +17,7 @@ from langgraph.store.memory import InMemoryStore
 import memoria
 from memoria.almacen import AlmacenMemoria
 from memoria.busqueda import buscar_avisos, hallar_avisos, normalizada, palabras
+from memoria.embeddings import ModeloEmbeddings, RespuestaInesperada
 from memoria.politica import PoliticaIncumplida, espacio
 
 GUIONES = Path(memoria.__file__).parent / "sql"
@@ -92,6 +93,42 @@ def test_without_vectors_the_words_still_find(
     assert buscar_avisos(con_avisos, "P101", "zzzz") == []
 
 
+class Estropeado(ModeloEmbeddings):
+    """A model whose endpoint answers something else, as a gateway's page of errors."""
+
+    nombre, dims, umbral = "estropeado", 512, 0.2
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        raise RespuestaInesperada("No se entiende.")
+
+    def embed_query(self, text: str) -> list[float]:
+        raise RespuestaInesperada("No se entiende.")
+
+
+def test_with_an_endpoint_that_answers_something_else_too(
+    con_avisos: AlmacenMemoria, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(con_avisos, "modelo", Estropeado())
+    assert "A101-04" in [a.key for a in buscar_avisos(con_avisos, "P101", "pedido minimo")]
+    assert "sin vectores" in caplog.text
+
+
+def test_the_words_that_say_nothing_are_no_slips_of_others(
+    con_avisos: AlmacenMemoria, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or "sobre" is looked for as "sobro", which finds nothing and costs a second search."""
+    consultas: list[str] = []
+
+    def consultar(almacen: AlmacenMemoria, consulta: str, parametros: Any) -> Any:
+        consultas.append(consulta)
+        return original(almacen, consulta, parametros)
+
+    original = AlmacenMemoria.consultar
+    monkeypatch.setattr(AlmacenMemoria, "consultar", consultar)
+    hallar_avisos(con_avisos, "P101", "sobre el pedido mínimo entre tiendas", limite=3)
+    assert len(consultas) == len(set(consultas)), "searched twice"
+
+
 @pytest.mark.parametrize(
     "consulta", ["", "   ", "\x00", "' OR 1=1 --", "a & | ! :* ('", "%", "x" * 10_000, "¿?", "pedido \ud800"]
 )
@@ -143,6 +180,8 @@ def test_a_store_of_langgraph_answers_too() -> None:
     almacen.put(espacio("proveedores", "P1"), "a", {"texto": "uno", "fecha": "2026-01-01"})
     assert [a.key for a in buscar_avisos(almacen, "P1", "uno")] == ["a"]
     assert buscar_avisos(almacen, "P2", "uno") == []
+    with pytest.raises(ValueError, match="filtros"):
+        hallar_avisos(almacen, "P1", "uno", limite=3, importancia="alta")
 
 
 # -- words: accents, plurals, slips, codes ----------------------------------------------------------
