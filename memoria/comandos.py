@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from types import FrameType
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ from django.utils.translation import gettext as _
 
 from memoria.almacen import DimensionDistinta
 from memoria.conexion import BaseNoDisponible, BaseSinPreparar
-from memoria.embeddings import ConfiguracionEmbeddings, EmbeddingsNoDisponibles
+from memoria.embeddings import ConfiguracionEmbeddings, DimensionesInesperadas, ErrorEmbeddings
 from memoria.entorno import VariableIncorrecta
 from memoria.models import Ejecucion
 from memoria.permisos import PreparacionImposible
@@ -57,7 +57,7 @@ class Resultado:
     frase: str
     salida: Salida = Salida.HECHO
     #: Counts kept in the register of runs; without it the numbers of ``datos``.
-    recuento: dict[str, Any] | None = field(default=None)
+    recuento: dict[str, Any] | None = None
 
 
 class Plazo:
@@ -218,12 +218,11 @@ def _traducir_errores() -> Iterator[None]:
 
 ERRORES_CONOCIDOS = (
     VariableIncorrecta,
-    ConfiguracionEmbeddings,
+    ErrorEmbeddings,
     BaseNoDisponible,
     BaseSinPreparar,
     PreparacionImposible,
     DimensionDistinta,
-    EmbeddingsNoDisponibles,
     OperationalError,
     ProgrammingError,
     psycopg.OperationalError,  # from the connections that are not Django's
@@ -251,13 +250,13 @@ def _codigo_de(error: BaseException) -> int:
     match error:
         case CommandError():
             return error.returncode
-        case VariableIncorrecta() | ConfiguracionEmbeddings():
+        case VariableIncorrecta() | ConfiguracionEmbeddings() | DimensionesInesperadas():
             return Salida.USO
         case BaseSinPreparar() | PreparacionImposible() | DimensionDistinta():
             return Salida.SIN_PREPARAR
         case OperationalError() | psycopg.OperationalError() if _sin_preparar():
             return Salida.SIN_PREPARAR
-        case BaseNoDisponible() | EmbeddingsNoDisponibles() | OperationalError() | psycopg.OperationalError():
+        case BaseNoDisponible() | ErrorEmbeddings() | OperationalError() | psycopg.OperationalError():
             return Salida.TEMPORAL
         case ProgrammingError() if _falta_tabla(error):
             return Salida.SIN_PREPARAR

@@ -19,10 +19,16 @@ from django.db import DataError, connection
 from memoria.almacen import DimensionDistinta
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida, positivo
 from memoria.conexion import BaseNoDisponible, BaseSinPreparar
-from memoria.embeddings import ConfiguracionEmbeddings, EmbeddingsNoDisponibles
+from memoria.embeddings import (
+    ConfiguracionEmbeddings,
+    DimensionesInesperadas,
+    EmbeddingsNoDisponibles,
+    RespuestaInesperada,
+)
 from memoria.entorno import VariableIncorrecta
 from memoria.models import Ejecucion
 from memoria.permisos import PreparacionImposible
+from tests.esperas import esperar
 from tests.memoria.procesos import RAIZ, arrancar, carpeta_del_servidor, gestionar, terminar, variables
 
 
@@ -100,6 +106,8 @@ class TestSalidas:
             (DimensionDistinta(8, 512), 5),
             (BaseNoDisponible(), 75),
             (EmbeddingsNoDisponibles("x"), 75),
+            (RespuestaInesperada("x"), 75),
+            (DimensionesInesperadas(esperadas=8, recibidas=512), 2),
             (psycopg.OperationalError("x"), 75),
             (CommandError("x", returncode=6), 6),
         ],
@@ -264,15 +272,13 @@ class TestProcesos:
         self, bd: str, borrado_lento: psycopg.Connection
     ) -> None:
         proceso = arrancar(str(RAIZ / "manage.py"), "barrer", "--json", "--batch-size", "2")
-        limite = time.monotonic() + 60
-        while _documentos(borrado_lento) == 40 and time.monotonic() < limite:
-            time.sleep(0.02)
+        esperar(lambda: _documentos(borrado_lento) < 400, "the sweep never begins")
         proceso.send_signal(signal.SIGTERM)
         p = terminar(proceso)
         assert p.codigo == 3, p.errores
         quedan = _documentos(borrado_lento)
-        assert 0 < quedan < 40
-        assert p.json["borrados"] == 40 - quedan
+        assert 0 < quedan < 400
+        assert p.json["borrados"] == 400 - quedan
         assert p.json["borrados"] % 2 == 0
         assert not p.json["completo"]
         assert Ejecucion.objects.get().codigo == 3
@@ -328,12 +334,12 @@ def funcion_rota(propietario: psycopg.Connection) -> Iterator[None]:
 
 @pytest.fixture
 def borrado_lento(propietario: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """Forty expired documents, each of which takes a moment to delete."""
+    """Four hundred expired documents, each of which takes a moment to delete."""
     propietario.execute(
         """
         INSERT INTO langgraph.store (prefix, key, value, expires_at, ttl_minutes)
         SELECT 'clientes.C' || n, 'pref-idioma', '{}', now() - interval '1 hour', 1
-            FROM generate_series(1, 40) n;
+            FROM generate_series(1, 400) n;
         CREATE FUNCTION public.lento() RETURNS trigger LANGUAGE plpgsql
             AS $$ BEGIN PERFORM pg_catalog.pg_sleep(0.1); RETURN OLD; END $$;
         CREATE TRIGGER lento BEFORE DELETE ON langgraph.store FOR EACH ROW EXECUTE FUNCTION public.lento();
