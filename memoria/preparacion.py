@@ -85,15 +85,20 @@ def preparar(modelo: ModeloEmbeddings) -> dict[str, Any]:
 
 
 def esta_preparada(cursor: Any) -> bool:
-    """Whether the tables of Django and of LangGraph are there, for a cursor of any driver."""
-    cursor.execute(
-        "SELECT to_regclass('langgraph.store') IS NOT NULL"
-        " AND to_regclass('langgraph.checkpoints') IS NOT NULL"
-        " AND to_regclass('public.hilos') IS NOT NULL AS lista"
-        " FROM pg_namespace WHERE nspname = 'langgraph'"
-    )
+    """Whether the tables of Django and of LangGraph are there and may be seen, for a cursor of any driver."""
+    cursor.execute(_ESTA_PREPARADA)
     fila = cursor.fetchone()
     return bool(fila and (fila["lista"] if isinstance(fila, dict) else fila[0]))
+
+
+# to_regclass() raises where the schema may not be entered.
+_ESTA_PREPARADA = """
+SELECT CASE WHEN has_schema_privilege(oid, 'USAGE') THEN
+    to_regclass('langgraph.store') IS NOT NULL AND to_regclass('langgraph.checkpoints') IS NOT NULL
+    AND to_regclass('public.hilos') IS NOT NULL
+ELSE false END AS lista
+FROM pg_namespace WHERE nspname = 'langgraph'
+"""
 
 
 @contextmanager

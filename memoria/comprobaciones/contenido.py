@@ -85,7 +85,10 @@ def caducados_sin_barrer(c: Contexto) -> Hallazgo:
 
 
 def ultimo_barrido(c: Contexto) -> Hallazgo:
-    hay = c.valor("SELECT EXISTS (SELECT FROM langgraph.store WHERE expires_at < now() - interval '1 day')")
+    hay = c.valor(
+        "SELECT EXISTS (SELECT FROM langgraph.store"
+        " WHERE expires_at < now() - interval '1 day' AND NOT limitado AND NOT retenido)"
+    )
     ultimo = (
         barridos_hechos().using(c.conexion.alias).order_by("-inicio").values_list("inicio", flat=True).first()
     )

@@ -261,6 +261,11 @@ class TestBarrido:
         self.barrido_hace(days=5)
         assert rojas() == {"caducados-sin-barrer", "ultimo-barrido"}
 
+    def test_what_no_sweep_deletes_is_not_waiting_for_one(self) -> None:
+        self.caducado_hace("3 days")
+        self.conexion.execute("UPDATE langgraph.store SET limitado = true")
+        assert rojas() == set()
+
     def test_the_remedy_works(self) -> None:
         self.caducado_hace("3 days")
         call_command("barrer", stdout=io.StringIO())
@@ -360,6 +365,21 @@ class TestOrden:
         assert [(c["id"], c["ok"]) for c in p.json["comprobaciones"]] == [("servidor", False)]
         assert "Traceback" not in p.errores
         assert "clave-secreta" not in p.salida + p.errores
+
+    def test_a_web_that_may_not_enter_the_schema(
+        self, bd: str, propietario: psycopg.Connection, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        propietario.execute("REVOKE USAGE ON SCHEMA langgraph FROM memoria_web")
+        try:
+            salida = io.StringIO()
+            with pytest.raises(CommandError) as error:
+                call_command("doctor", json=True, stdout=salida, stderr=io.StringIO())
+            assert error.value.returncode == 5
+            lista = {c["id"]: c for c in json.loads(salida.getvalue())["comprobaciones"]}
+            assert not lista["preparada"]["ok"]
+            assert lista["conexion-web"]["ok"]
+        finally:
+            propietario.execute("GRANT USAGE ON SCHEMA langgraph TO memoria_web")
 
     def test_it_runs_beside_whatever_else_is_running(self, bd: str, como: Any) -> None:
         como("memoria_web").execute("SELECT pg_advisory_lock(hashtextextended('memoria:doctor', 0))")
