@@ -27,7 +27,8 @@ class SoloLectura(admin.ModelAdmin):  # type: ignore[type-arg]  # it cannot be s
 class HiloAdmin(SoloLectura):
     list_display = ("thread_id", "espacio", "sujeto_id", "creado", "visto")
     list_filter = ("espacio",)
-    search_fields = ("=thread_id", "=sujeto_id")
+    # Not "=", which takes C9 and c9 for the same and uses no index.
+    search_fields = ("thread_id__exact", "sujeto_id__exact")
     search_help_text = _("El identificador exacto del hilo o del sujeto.")
     ordering = ("-visto",)
     show_full_result_count = False

@@ -75,6 +75,7 @@ def test_a_thread_says_how_many_checkpoints_it_has(jefe: Client, filas: dict[str
 def test_threads_are_searched_by_exact_id(jefe: Client, hilos: Any) -> None:
     crear_hilo(hilos, "h1", "C9")
     crear_hilo(hilos, "h2", "C99")
+    crear_hilo(hilos, "h3", "c9")
     lista = jefe.get(reverse("admin:memoria_hilo_changelist"), {"q": "C9"})
     assert [h.pk for h in lista.context["cl"].result_list] == ["h1"]
 
