@@ -119,6 +119,11 @@ def escribir(filas: Iterable[Sequence[str]]) -> str:
     return texto.getvalue()
 
 
+def en_la_columna(columna: str, motivo: str) -> str:
+    """A reason that does not say by itself which column it is about."""
+    return _("Columna %(columna)s. %(motivo)s") % {"columna": columna, "motivo": motivo}
+
+
 def inerte(celda: str) -> str:
     """What no spreadsheet takes for a formula."""
     return f"'{celda}" if _PELIGROSA.match(celda) else celda

@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 from langgraph.store.base import PutOp
 
 from compras import hoja, servicios
 from compras.almacen import almacen_de_la_transaccion
-from compras.errores import AvisoNoValido
+from compras.errores import AvisoNoValido, frase_de
 from compras.hoja import Fila
-from compras.models import Proveedor, Retirada
+from compras.models import Proveedor, Retirada, validar_codigo
 from memoria import politica
 from memoria.deteccion import hallar
 from memoria.identificadores_form import NOMBRES
@@ -83,6 +84,14 @@ class Renglon(NamedTuple):
     @property
     def lugar(self) -> tuple[str, str]:
         return politica.prefijo("proveedores", self.proveedor_id), self.clave
+
+    @property
+    def fecha(self) -> date:
+        return date.fromisoformat(self.documento["fecha"])
+
+    @property
+    def es_importante(self) -> bool:
+        return bool(self.documento["importancia"] == Importancia.ALTA)
 
 
 def importar(
@@ -241,7 +250,7 @@ def _poner(nuevos: dict[tuple[str, str], Renglon], hecho: Importacion) -> None:
             with transaction.atomic(), almacen_de_la_transaccion() as almacen:
                 almacen.batch([_op(renglon)])
         except PoliticaIncumplida as error:
-            hecho.rechazar(renglon.linea, str(error))
+            hecho.rechazar(renglon.linea, frase_de(error))
             del nuevos[lugar]
 
 
@@ -279,7 +288,7 @@ def _renglones(filas: Iterator[Fila], hecho: Importacion) -> Iterator[Renglon]:
         if identificadores := _identificadores(renglon.documento):
             hecho.avisar(
                 fila.linea,
-                _("Lleva datos de una persona: %(cuales)s. Guárdelo así solo si hace falta.")
+                _("Lleva datos de una persona: %(cuales)s. Déjelos solo si hacen falta.")
                 % {"cuales": ", ".join(identificadores)},
             )
         yield renglon
@@ -314,6 +323,10 @@ def _identificadores(documento: dict[str, Any]) -> list[str]:
 def _renglon(linea: int, fila: dict[str, str]) -> Renglon:
     if not fila["proveedor_id"]:
         raise AvisoNoValido(_("Falta el proveedor."))
+    try:
+        validar_codigo(fila["proveedor_id"])
+    except ValidationError as error:
+        raise AvisoNoValido(hoja.en_la_columna("proveedor_id", error.messages[0])) from error
     documento = servicios.componer(
         texto=fila["texto"],
         fecha=_fecha(fila["fecha"], "fecha"),
@@ -327,7 +340,11 @@ def _renglon(linea: int, fila: dict[str, str]) -> Renglon:
             politica.espacio("proveedores", fila["proveedor_id"]), clave, documento, None, Escritor.COMPRAS
         )
     except PoliticaIncumplida as error:
-        raise AvisoNoValido(str(error)) from error
+        # All the rest has been looked at: it is the key.
+        raise AvisoNoValido(
+            _("El aviso_id tiene como mucho %(maximo)s caracteres, y ninguno invisible.")
+            % {"maximo": politica.LARGO_MAXIMO_CLAVE}
+        ) from error
     return Renglon(linea, fila["proveedor_id"], clave, documento)
 
 

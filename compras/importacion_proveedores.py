@@ -6,7 +6,7 @@ date. It removes none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from compras import hoja
+from compras.hoja import Fila
 from compras.models import Proveedor
 
 OBLIGATORIAS = ("codigo", "nombre")
@@ -34,6 +35,9 @@ class ImportacionProveedores:
     sin_cambios: int = 0
     rechazados: list[dict[str, Any]] = field(default_factory=list)
     siguiente_linea: int | None = None
+
+    def rechazar(self, linea: int, motivo: str) -> None:
+        self.rechazados.append({"linea": linea, "motivo": motivo})
 
 
 class _Linea(NamedTuple):
@@ -70,22 +74,24 @@ def importar_proveedores(
     return hecho
 
 
-def _buenas(filas: Any, hecho: ImportacionProveedores) -> Any:
+def _buenas(filas: Iterator[Fila], hecho: ImportacionProveedores) -> Iterator[_Linea]:
     for fila in filas:
-        motivo = fila.motivo
-        if fila.campos is not None:
-            try:
-                yield _linea(fila.linea, fila.campos)
-                continue
-            except ValidationError as error:
-                motivo = error.messages[0]
-        hecho.rechazados.append({"linea": fila.linea, "motivo": motivo})
+        if fila.campos is None:
+            hecho.rechazar(fila.linea, fila.motivo)
+            continue
+        try:
+            linea = _linea(fila.linea, fila.campos)
+        except ValidationError as error:
+            columna, (motivo, *_mas) = next(iter(error.message_dict.items()))
+            hecho.rechazar(fila.linea, hoja.en_la_columna(columna, motivo))
+            continue
+        yield linea
 
 
 def _linea(linea: int, campos: dict[str, str]) -> _Linea:
     escrito = campos.get("activo", "").casefold()
     if escrito and escrito not in _SI | _NO:
-        raise ValidationError(_("La columna activo dice «sí» o «no»."))
+        raise ValidationError({"activo": _("Dice «sí» o «no».")})
     Proveedor(codigo=campos["codigo"], nombre=campos["nombre"]).clean_fields()
     return _Linea(linea, campos["codigo"], campos["nombre"], escrito in _SI if escrito else None)
 
@@ -106,9 +112,7 @@ def _guardar(lote: list[_Linea], hecho: ImportacionProveedores, *, simulado: boo
             hecho.creados += 1
             continue
         if r.activo and proveedor.fusionado_en_id:
-            hecho.rechazados.append(
-                {"linea": r.linea, "motivo": _("Este código se unió a otro y no se puede activar.")}
-            )
+            hecho.rechazar(r.linea, _("Este código se unió a otro y no se puede activar."))
             continue
         activo = proveedor.activo if r.activo is None else r.activo
         if (proveedor.nombre, proveedor.activo) == (r.nombre, activo):
@@ -120,5 +124,11 @@ def _guardar(lote: list[_Linea], hecho: ImportacionProveedores, *, simulado: boo
         hecho.actualizados += 1
     if simulado:
         return
-    Proveedor.objects.bulk_create(nuevos.values())
+    # Somebody may have added one of them since it was looked for: then it is brought up to date.
+    Proveedor.objects.bulk_create(
+        nuevos.values(),
+        update_conflicts=True,
+        unique_fields=["codigo"],
+        update_fields=["nombre", "activo"],
+    )
     Proveedor.objects.bulk_update(cambiados.values(), ["nombre", "activo"])

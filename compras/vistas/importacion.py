@@ -42,28 +42,19 @@ def importar_avisos(request: Peticion) -> HttpResponse:
     if not formulario.is_valid():
         return _pagina(request, formulario, status=422)
     contenido = formulario.cleaned_data["fichero"].read()
-    todo_o_nada = formulario.cleaned_data["todo_o_nada"]
     try:
-        prueba = importar(
-            io.BytesIO(contenido),
-            simulado=True,
-            por_lote=MAXIMO_DE_LINEAS + 1,
-            por=request.user,
-            muestra=LINEAS_DE_MUESTRA,
-        )
+        prueba = _probar(request, contenido)
     except FicheroNoValido as error:
         formulario.add_error("fichero", str(error))
         return _pagina(request, formulario, status=422)
     if prueba.buenas > MAXIMO_DE_LINEAS:
-        formulario.add_error("fichero", demasiado_grande())
+        formulario.add_error("fichero", _demasiadas_lineas())
         return _pagina(request, formulario, status=422)
     return _pagina(
         request,
         formulario,
-        prueba=prueba,
-        todo_o_nada=todo_o_nada,
+        **_por_confirmar(prueba, formulario.cleaned_data["todo_o_nada"]),
         contenido=_cerrado(contenido, request),
-        se_puede=bool(prueba.creados) and not (todo_o_nada and prueba.rechazados),
     )
 
 
@@ -83,24 +74,34 @@ def _confirmar(request: Peticion) -> HttpResponse:
         hecho = importar_en_pantalla(contenido=contenido, todo_o_nada=todo_o_nada, por=request.user)
     except ErrorDeCompras as error:
         # The page goes on carrying the file: it can be confirmed again.
-        prueba = importar(
-            io.BytesIO(contenido),
-            simulado=True,
-            por_lote=MAXIMO_DE_LINEAS + 1,
-            por=request.user,
-            muestra=LINEAS_DE_MUESTRA,
-        )
         return _pagina(
             request,
             formulario,
             error=str(error),
-            prueba=prueba,
-            todo_o_nada=todo_o_nada,
+            **_por_confirmar(_probar(request, contenido), todo_o_nada),
             contenido=request.POST["contenido"],
-            se_puede=True,
             status=422,
         )
     return _pagina(request, formulario, hecho=hecho, status=422 if hecho.anulada else 200)
+
+
+def _probar(request: Peticion, contenido: bytes) -> Importacion:
+    """What would happen. Raises ``FicheroNoValido``."""
+    return importar(
+        io.BytesIO(contenido),
+        simulado=True,
+        por_lote=MAXIMO_DE_LINEAS + 1,
+        por=request.user,
+        muestra=LINEAS_DE_MUESTRA,
+    )
+
+
+def _por_confirmar(prueba: Importacion, todo_o_nada: bool) -> dict[str, Any]:
+    return {
+        "prueba": prueba,
+        "todo_o_nada": todo_o_nada,
+        "se_puede": bool(prueba.creados) and not (todo_o_nada and prueba.rechazados),
+    }
 
 
 def _pagina(
@@ -132,7 +133,7 @@ def _pagina(
     )
 
 
-def demasiado_grande() -> str:
+def _demasiadas_lineas() -> str:
     return _(
         "El fichero es demasiado grande para esta página: divídalo en trozos de hasta %(lineas)s líneas, o "
         "pida a operaciones que lo importe entero."

@@ -263,6 +263,64 @@ def test_lo_restringido_se_rechaza_por_su_linea_y_lo_demas_entra(
     hecho = importar(io.BytesIO(fichero.encode()))
     assert (hecho.creados, cuantos()) == (2, 2)
     assert [r["linea"] for r in hecho.rechazados] == [4]
-    assert "limitado" in hecho.rechazados[0]["motivo"]
+    assert "Privacidad está revisando" in hecho.rechazados[0]["motivo"]
     nada = importar(io.BytesIO(fichero.replace("A1", "C1").replace("A2", "C2").encode()), todo_o_nada=True)
     assert (nada.creados, nada.anulada, cuantos()) == (0, True, 2)
+
+
+def test_lo_que_se_acaba_de_suprimir_se_dice_a_quien_importa(
+    proveedor: Any, como: Callable[..., psycopg.Connection], cuantos: Callable[[], int]
+) -> None:
+    """What the memory says to an agent speaks of a conversation."""
+    from compras.importacion import importar
+
+    como("memoria_web").execute("SELECT vallas.levantar('proveedores.P1', 'proveedores', 'P1', 15, '{}')")
+    hecho = importar(io.BytesIO(BUENAS.encode()))
+    assert [r["linea"] for r in hecho.rechazados] == [2, 3]
+    assert all("solicitud de privacidad" in r["motivo"] for r in hecho.rechazados)
+    assert cuantos() == 0
+
+
+def test_lo_que_otro_importo_entretanto_no_se_ofrece_de_nuevo(
+    proveedor: Any, navegar: Navegar, como: Callable[..., psycopg.Connection]
+) -> None:
+    """The page that comes back while another import runs offers what is still to be done."""
+    cliente = navegar("compras")
+    campos, de_una_vez = (llevado(subir(cliente, BUENAS, **c)) for c in ({}, {"todo_o_nada": "on"}))
+    cliente.post(IMPORTAR, campos)
+    otra = como("memoria_web")
+    with otra.transaction():
+        otra.execute("SELECT pg_advisory_xact_lock(hashtextextended('memoria:importar_avisos', 0))")
+        for enviado in (campos, de_una_vez):
+            ocupado = cliente.post(IMPORTAR, enviado)
+            assert "No hay ningún aviso nuevo que guardar." in texto_de(ocupado)
+            assert llevado(ocupado) == {}
+
+
+def test_la_muestra_se_lee_como_en_las_demas_paginas(proveedor: Any, navegar: Navegar) -> None:
+    fichero = "proveedor_id;fecha;texto;importancia\nP1;2026-03-09;Uno;alta\nP1;2026-03-10;Otro;\n"
+    pagina = texto_de(subir(navegar("compras"), fichero))
+    for dicho in (">09/03/2026<", ">Alta<", ">10/03/2026<", ">Normal<"):
+        assert dicho in pagina
+
+
+def test_que_tiene_de_malo_un_codigo_o_una_clave_se_dice_por_su_columna(
+    bd: str, cuantos: Callable[[], int]
+) -> None:
+    """A code that is added here obeys the same rule as one that is added by hand."""
+    from compras.importacion import importar
+
+    filas = [
+        ["P1\u200b", "A1", "2026-03-09", "Parece P1 y no lo es"],
+        ["P" * 201, "A2", "2026-03-09", "Largo"],
+        ["P1", "A" * 201, "2026-03-09", "Largo"],
+    ]
+    fichero = CABECERA + "".join(";".join(fila) + "\n" for fila in filas)
+    hecho = importar(io.BytesIO(fichero.encode()))
+    assert (hecho.creados, cuantos(), Proveedor.objects.count()) == (0, 0, 0)
+    dichos = [r["motivo"] for r in hecho.rechazados]
+    assert "proveedor_id" in dichos[0]
+    assert "invisibles" in dichos[0]
+    assert "proveedor_id" in dichos[1]
+    assert "demasiado largo" in dichos[1]
+    assert "aviso_id" in dichos[2]
