@@ -113,7 +113,8 @@ def todos_de(codigo: str) -> int:
 
 def nombre_del_autor(aviso: Aviso) -> str | None:
     """The name of who wrote it; ``None`` when nobody of this application did, or they are no longer in it."""
-    if not aviso.autor.isdecimal():
+    # A damaged notice may have anything here: more figures than a user's number has are nobody's.
+    if not (aviso.autor.isdecimal() and len(aviso.autor) < 19):
         return None
     usuario = User.objects.filter(pk=int(aviso.autor)).first()
     return (usuario.get_full_name() or usuario.get_username()) if usuario else None

@@ -29,12 +29,23 @@ from compras.errores import (
     ClaveRepetida,
     ErrorDeCompras,
     ProveedorInactivo,
+    frase_de,
 )
 from compras.lectura import Aviso, uno
 from compras.models import Proveedor
-from compras.servicios.paso import ESCRIBIR, anotar, espacio, exigir, existente, traducir, turno
+from compras.servicios.paso import (
+    ESCRIBIR,
+    anotar,
+    del_aviso,
+    espacio,
+    exigir,
+    existente,
+    traducir,
+    turno,
+)
 from memoria import politica
 from memoria.politica import ESPACIOS, Importancia, Origen, PoliticaIncumplida
+from memoria.vallas import DatoLimitado
 
 #: A notice may be dated tomorrow (it is already that day somewhere, or it takes effect then), not later.
 DIAS_POR_DELANTE = 1
@@ -74,7 +85,7 @@ def escribir(
             raise ProveedorInactivo
         if uno(proveedor.codigo, clave):
             raise ClaveRepetida
-        anotar(por, proveedor, clave, ADDITION, added={**(admitidos or {})})
+        anotar(por, proveedor, ADDITION, {**del_aviso(clave), **(admitidos or {})})
         with traducir():
             almacen().put(espacio(proveedor), clave, documento)
     return clave
@@ -112,8 +123,8 @@ def corregir(
             raise AvisoCambiado
         if aviso.autor:
             documento["autor"] = aviso.autor
-        hecho = {"fields": _cambiados(aviso, documento), **(admitidos or {})}
-        anotar(por, proveedor, clave, CHANGE, changed=hecho)
+        hecho = {**del_aviso(clave), "fields": _cambiados(aviso, documento), **(admitidos or {})}
+        anotar(por, proveedor, CHANGE, hecho)
         with traducir():
             almacen().put(espacio(proveedor), clave, documento, ttl=_resto_de_vida(aviso))
 
@@ -122,6 +133,8 @@ def motivo_de_no_corregir(aviso: Aviso) -> ErrorDeCompras | None:
     """Why nobody can correct that notice, as the error that says so; ``None`` when it can be."""
     if aviso.caducado:
         return AvisoCaducado()
+    if aviso.limitado:
+        return AvisoNoValido(frase_de(DatoLimitado()))
     return AvisoDanado() if aviso.danos else None
 
 
@@ -131,7 +144,8 @@ def quien_cambio(proveedor: Proveedor, clave: str) -> str | None:
         LogEntry.objects.filter(
             content_type=ContentType.objects.get_for_model(Proveedor),
             object_id=str(proveedor.pk),
-            change_message__contains=json.dumps(clave),
+            # As a piece of the entry: a key may be any text, and another entry may hold it elsewhere.
+            change_message__contains=json.dumps(del_aviso(clave))[1:-1],
         )
         .select_related("user")
         .order_by("-action_time", "-pk")

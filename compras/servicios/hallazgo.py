@@ -11,6 +11,7 @@ from compras.almacen import almacen
 from compras.lectura import Aviso, varios
 from compras.models import Proveedor
 from compras.servicios.paso import VER, exigir, traducir
+from memoria import politica
 from memoria.almacen import AlmacenMemoria
 from memoria.busqueda import Hallazgo, hallar_avisos
 from memoria.embeddings import EmbeddingsNoDisponibles
@@ -72,8 +73,10 @@ def buscar(
             importancia=importancia or None,
         )
         con_significado = _con_significado(memoria, consulta, encontrados)
+    # Those of a code that was joined to another are under the other one.
+    codigo = politica.sujeto(encontrados[0].namespace)[1] if encontrados else proveedor.codigo
     # What the screen shows besides the text; what was withdrawn a moment ago is left out.
-    avisos = {a.clave: a for a in varios(proveedor.codigo, [h.key for h in encontrados])}
+    avisos = {a.clave: a for a in varios(codigo, [h.key for h in encontrados])}
     return Hallazgos(
         [
             Hallado(avisos[h.key], fragmento(h.trozos()), h.por_significado)
@@ -111,9 +114,11 @@ def fragmento(trozos: Trozos, largo: int = LARGO_FRAGMENTO) -> Trozos:
 
 
 def _con_significado(memoria: AlmacenMemoria, consulta: str, encontrados: list[Hallazgo]) -> bool:
-    """Whether meanings were compared. Of an answer with nothing in it one cannot tell, so it is asked."""
-    if memoria.modelo is None or encontrados:
-        return memoria.modelo is not None and encontrados[0].score is not None
+    """Whether meanings were compared. With no vector in the answer one cannot tell: it is asked."""
+    if any(h.score is not None for h in encontrados):
+        return True
+    if memoria.modelo is None:
+        return False
     try:
         memoria.modelo.embed_query(consulta)
     except EmbeddingsNoDisponibles:

@@ -9,15 +9,16 @@ a pooler.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext_noop
 from psycopg import OperationalError
 
 from compras.errores import AvisoNoExiste, AvisoNoValido, MemoriaNoDisponible, SinPermiso, frase_de
@@ -75,15 +76,25 @@ def reclaman(codigo: str) -> Iterator[str]:
                 yield motivo
 
 
-def anotar(por: User, proveedor: Proveedor, clave: str, accion: int, **hecho: dict[str, Any]) -> None:
-    """The log entry. ``hecho`` is the verb of Django's own log, with what it says besides which notice."""
+#: How Django's own log calls each action.
+_VERBOS = {ADDITION: "added", CHANGE: "changed", DELETION: "deleted"}
+
+
+def anotar(por: User, proveedor: Proveedor, accion: int, hecho: Mapping[str, Any]) -> None:
+    """The log entry of what was done to a supplier, or to one of its notices (see :func:`del_aviso`)."""
     LogEntry.objects.log_actions(
         user_id=por.pk,
         queryset=Proveedor.objects.filter(pk=proveedor.pk),
         action_flag=accion,
-        change_message=[{verbo: {"name": "aviso", "object": clave, **mas}} for verbo, mas in hecho.items()],
+        change_message=[{_VERBOS[accion]: dict(hecho)}],
         single_object=True,
     )
+
+
+def del_aviso(clave: str) -> dict[str, str]:
+    """What a log entry says of which notice it is about: its key, never its text."""
+    # The log keeps the word as it is here, and translates it for whoever reads.
+    return {"name": gettext_noop("aviso"), "object": clave}
 
 
 @contextmanager

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from compras import lectura
 from compras.errores import FusionImposible, PrivacidadBuscando, ProveedorNoValido, ProveedorOcupado
 from compras.models import Proveedor
-from compras.servicios.paso import ESCRIBIR, exigir, reclaman
+from compras.servicios.paso import ESCRIBIR, anotar, exigir, reclaman
 from memoria import mudanzas, politica
 from memoria.models import Documento
 from memoria.vallas import CODIGO_LIMITADO, CODIGO_RETENIDO, CODIGO_SUJETO
@@ -43,7 +44,7 @@ def crear_proveedor(*, codigo: str, nombre: str, activo: bool = True, por: User)
     try:
         with transaction.atomic():
             proveedor.save()
-            anotar_proveedor(por, proveedor, ADDITION, [{"added": {}}])
+            anotar(por, proveedor, ADDITION, {})
     except IntegrityError as error:
         raise ProveedorNoValido(_("Ya hay un proveedor con ese código."), campo="codigo") from error
     return proveedor
@@ -67,9 +68,10 @@ def cambiar_proveedor(*, proveedor: Proveedor, nombre: str, activo: bool, por: U
             )
         for campo, valor in nuevos.items():
             setattr(actual, campo, valor)
-        _comprobar(actual)
+        # Not its code, which stays: one that was let in under other rules is not a reason to keep its name.
+        _comprobar(actual, menos=("codigo",))
         actual.save(update_fields=cambiados)
-        anotar_proveedor(por, actual, CHANGE, [{"changed": {"fields": cambiados}}])
+        anotar(por, actual, CHANGE, {"fields": cambiados})
 
 
 def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
@@ -113,9 +115,9 @@ def fusionar(*, origen: Proveedor, destino: Proveedor, por: User) -> Fusion:
         Proveedor.objects.filter(fusionado_en=origen).update(fusionado_en=destino)
         Proveedor.objects.filter(pk=origen.pk).update(activo=False, fusionado_en=destino)
         # How many, and not the other's code: an erasure of one deletes its own log, not the other's.
-        hecho = {"name": "avisos", "object": str(movidos)}
+        hecho = {"name": gettext_noop("avisos"), "object": str(movidos), "fields": ["fusionado_en"]}
         for proveedor in (origen, destino):
-            anotar_proveedor(por, proveedor, CHANGE, [{"changed": {**hecho, "fields": ["fusionado_en"]}}])
+            anotar(por, proveedor, CHANGE, hecho)
     return Fusion(movidos=movidos, renombrados=len(renombradas))
 
 
@@ -126,7 +128,7 @@ def motivo_de_no_fusionar(origen: Proveedor, destino: Proveedor) -> FusionImposi
     if origen.fusionado_en_id not in (None, destino.pk):
         return FusionImposible(_("Ese código ya se unió a otro proveedor."))
     for proveedor in (origen, destino):
-        for motivo in reclaman(proveedor.codigo):
+        if motivo := next(reclaman(proveedor.codigo), None):
             return FusionImposible(motivo)
     prefijos = [politica.prefijo(lectura.ESPACIO, p.codigo) for p in (origen, destino)]
     if Documento.objects.filter(prefix__in=prefijos, limitado=True).exists():
@@ -153,19 +155,9 @@ def clave_tras_fusion(codigo: str, clave: str) -> str:
     return f"fusion-{hashlib.sha256(nueva.encode()).hexdigest()}"
 
 
-def anotar_proveedor(por: User, proveedor: Proveedor, accion: int, mensaje: list[object] | str) -> None:
-    LogEntry.objects.log_actions(
-        user_id=por.pk,
-        queryset=Proveedor.objects.filter(pk=proveedor.pk),
-        action_flag=accion,
-        change_message=mensaje,
-        single_object=True,
-    )
-
-
-def _comprobar(proveedor: Proveedor) -> None:
+def _comprobar(proveedor: Proveedor, *, menos: tuple[str, ...] = ()) -> None:
     try:
-        proveedor.full_clean()
+        proveedor.full_clean(exclude=menos)
     except ValidationError as error:
         campo, frases = next(iter(error.message_dict.items()))
         raise ProveedorNoValido(frases[0], campo=campo if campo in ("codigo", "nombre") else None) from error

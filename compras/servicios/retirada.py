@@ -33,7 +33,17 @@ from compras.errores import (
     frase_de,
 )
 from compras.models import LARGO_EXPLICACION, LARGO_INCIDENCIA, Proveedor, Retirada
-from compras.servicios.paso import ESCRIBIR, anotar, espacio, exigir, existente, reclaman, traducir, turno
+from compras.servicios.paso import (
+    ESCRIBIR,
+    anotar,
+    del_aviso,
+    espacio,
+    exigir,
+    existente,
+    reclaman,
+    traducir,
+    turno,
+)
 from memoria import mudanzas, politica
 from memoria.almacen import CAMPO_INCRUSTADO, en_texto
 from memoria.deteccion import hallar
@@ -80,7 +90,7 @@ def retirar(
     with _traducir(), turno(proveedor, clave):
         prefijo = _sin_supresion_a_medias(proveedor)
         existente(proveedor, clave)
-        anotar(por, proveedor, clave, DELETION, deleted={"motivo": motivo, "incidencia": incidencia})
+        anotar(por, proveedor, DELETION, {**del_aviso(clave), "motivo": motivo, "incidencia": incidencia})
         with connection.cursor() as cursor:
             # A row the policy hides would be "deleted" without a word.
             cursor.execute("SELECT langgraph.exigir_libre(%s, %s)", [prefijo, clave])
@@ -115,8 +125,8 @@ def reponer(*, retirada: int, por: User) -> tuple[Proveedor, str]:
 
     Who wrote it, when, its version and its expiry are those it had.
 
-    Raises ``SinPermiso``, ``NoSePuedeReponer``, ``ProveedorInactivo``, ``PrivacidadBuscando`` and
-    ``MemoriaNoDisponible``; then nothing has changed.
+    Raises ``SinPermiso``, ``NoSePuedeReponer``, ``ProveedorInactivo``, ``AvisoNoValido`` (the card is
+    restricted), ``PrivacidadBuscando`` and ``MemoriaNoDisponible``; then nothing has changed.
     """
     exigir(por, ESCRIBIR)
     hallada = _reponible(retirada)
@@ -126,7 +136,7 @@ def reponer(*, retirada: int, por: User) -> tuple[Proveedor, str]:
     with _traducir(), turno(proveedor, clave):
         prefijo = _sin_supresion_a_medias(proveedor)
         hallada = _reponible(retirada, bloquear=True)
-        for motivo in reclaman(proveedor.codigo):
+        if motivo := next(reclaman(proveedor.codigo), None):
             raise NoSePuedeReponer(motivo)
         if hallada.proveedor != proveedor:
             raise NoSePuedeReponer(_("Este proveedor se ha unido a otro: ábralo de nuevo en la lista."))
@@ -150,7 +160,7 @@ def reponer(*, retirada: int, por: User) -> tuple[Proveedor, str]:
             if vector:
                 cursor.execute(_REPONER_VECTOR, valores)
         hallada.delete()
-        anotar(por, proveedor, clave, ADDITION, added={"repuesto": True})
+        anotar(por, proveedor, ADDITION, {**del_aviso(clave), "repuesto": True})
     return proveedor, clave
 
 

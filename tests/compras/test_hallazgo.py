@@ -147,3 +147,12 @@ def test_un_fragmento_es_una_parte_del_texto_y_lleva_la_primera_marca(
     primera = next((t for t, m in trozos if m), None)
     if primera is not None and largo > 100:
         assert any(m and primera.startswith(t) for t, m in corto)
+
+
+def test_en_la_pagina_se_busca_como_los_agentes_con_el_codigo_viejo(
+    escribir: Escribir, proveedor: Any, otro_proveedor: Any, compradora: Any, navegar: Navegar
+) -> None:
+    escribir("Cierran la fábrica en agosto", proveedor=otro_proveedor)
+    servicios.fusionar(origen=otro_proveedor, destino=proveedor, por=compradora)
+    respuesta = navegar("consulta").post(LISTA, {"proveedor": "P10", "consulta": "fábrica"})
+    assert "<mark>fábrica</mark>" in texto_de(respuesta)

@@ -487,3 +487,55 @@ def test_las_paginas_pasan_por_encima_de_los_danados(
     segunda = texto_de(cliente.get(LISTA + unescape(siguiente[1])))
     vistos = re.findall(r"Sin fecha (\d\d)\.", texto_de(primera) + segunda)
     assert sorted(vistos) == [f"{n:02}" for n in range(60)]
+
+
+def test_un_aviso_que_privacidad_revisa_lo_dice_y_no_se_ofrece_cambiarlo(
+    escribir: Escribir, navegar: Navegar, propietario: psycopg.Connection
+) -> None:
+    clave, cliente = escribir("Dudoso"), navegar("compras")
+    propietario.execute("UPDATE langgraph.store SET limitado = true")
+    try:
+        pagina = texto_de(cliente.get(url("aviso", clave)))
+        corregir = cliente.get(url("aviso_corregir", clave), follow=True)
+    finally:
+        propietario.execute("UPDATE langgraph.store SET limitado = false")
+    assert "En revisión por privacidad." in pagina
+    assert "Retirar el aviso" not in pagina
+    assert "Corregir el aviso" not in pagina
+    # Told before anybody types, not after.
+    assert corregir.redirect_chain == [(url("aviso", clave), 302)]
+    assert "Privacidad está revisando este aviso" in texto_de(corregir)
+
+
+def test_un_aviso_con_un_autor_imposible_se_ve(
+    escribir: Escribir, navegar: Navegar, propietario: psycopg.Connection
+) -> None:
+    clave = escribir("El de siempre")
+    propietario.execute(
+        "UPDATE langgraph.store SET value = jsonb_set(value, '{autor}', to_jsonb(repeat('9', 5000)))"
+    )
+    respuesta = navegar("consulta").get(url("aviso", clave))
+    assert respuesta.status_code == 200
+    assert "El de siempre" in texto_de(respuesta)
+
+
+def test_quien_cambio_un_aviso_no_es_quien_hizo_otra_cosa(
+    proveedor: Any, compradora: Any, persona: Callable[..., Any]
+) -> None:
+    """A key may be any text: also one that other entries of the log hold for another reason."""
+    otra = persona("compras", nombre="otra")
+    for clave in ("aviso", "texto", "1"):
+        servicios.escribir(
+            proveedor=proveedor, clave=clave, texto="Uno", fecha=timezone.localdate(), por=compradora
+        )
+    aviso = lectura.uno("P1", "texto")
+    assert aviso
+    servicios.corregir(
+        proveedor=proveedor,
+        clave="texto",
+        version=aviso.version,
+        por=otra,
+        **{**aviso.contenido, "texto": "Dos"},
+    )
+    assert servicios.quien_cambio(proveedor, "aviso") == "Lola Prieto"
+    assert servicios.quien_cambio(proveedor, "texto") == "otra"
