@@ -28,27 +28,19 @@ _FORMATOS = ["%Y-%m-%d", "%d/%m/%Y"]  # what a date control sends, and what is t
 class CampoCualquierProveedor(CampoProveedor):
     """The field of writing, to look instead: inactive suppliers have notices too, and none may be meant."""
 
+    inactivos = True
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "desconocido": gettext_lazy("Ese proveedor no está en la lista: elija otro.")
+    }
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.widget.attrs["hx-post"] = reverse_lazy("compras:proveedores_sugeridos")
 
     def clean(self, value: Any) -> Proveedor | None:  # type: ignore[override]  # none, where it is not required
-        texto = str(value or "").strip()
-        if not texto and not self.required:
+        if not self.required and not str(value or "").strip():
             return None
-        self.run_validators(texto)
-        if texto and (proveedor := el_de(texto)):
-            return proveedor
         return super().clean(value)
-
-
-def el_de(texto: str) -> Proveedor | None:
-    """The supplier, active or not, whose code is ``texto`` or who is written so in a field."""
-    codigo = texto.rpartition(" (")[2].removesuffix(")")
-    for proveedor in Proveedor.objects.filter(codigo__in={texto, codigo}):
-        if texto in (proveedor.codigo, etiqueta(proveedor)):
-            return proveedor
-    return None
 
 
 def escrito(datos: Mapping[str, Any]) -> dict[str, Any]:

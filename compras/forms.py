@@ -44,6 +44,9 @@ class CampoProveedor(forms.Field):
         "varios": gettext_lazy("Diga cuál de estos es, o escriba su código: %(cuales)s."),
     }
 
+    #: Whether one that is not active may be meant.
+    inactivos = False
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(
             widget=forms.TextInput(
@@ -69,9 +72,9 @@ class CampoProveedor(forms.Field):
         texto = super().clean(value).strip()
         if not texto:
             raise ValidationError(self.error_messages["required"], code="required")
-        if proveedor := el_que_es(texto):
+        if proveedor := el_que_es(texto, inactivos=self.inactivos):
             return proveedor
-        posibles = sugerir(texto, limite=5)
+        posibles = sugerir(texto, limite=5, inactivos=self.inactivos)
         if not posibles:
             raise ValidationError(self.error_messages["desconocido"], code="desconocido")
         raise ValidationError(

@@ -7,11 +7,13 @@ from collections.abc import Collection
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from memoria import politica
+from memoria.identificadores import plegar
 
 
 def validar_codigo(codigo: str) -> None:
@@ -28,6 +30,13 @@ def validar_codigo(codigo: str) -> None:
         )
 
 
+class _Plegado(models.Func):
+    """As :func:`memoria.identificadores.plegar`, in the database (``unaccent`` is an extension)."""
+
+    template = r"regexp_replace(normalize(lower(%(expressions)s), NFKD), '[\u0300-\u036f]', '', 'g')"
+    output_field = models.TextField()
+
+
 class ProveedorQuerySet(models.QuerySet["Proveedor"]):
     def activos(self) -> ProveedorQuerySet:
         """Those about whom new notices may be written."""
@@ -37,9 +46,24 @@ class ProveedorQuerySet(models.QuerySet["Proveedor"]):
         """``{codigo: nombre}`` of all of them, by name."""
         return dict(self.order_by("nombre", "codigo").values_list("codigo", "nombre"))
 
+    def plegados(self) -> ProveedorQuerySet:
+        """With ``nombre_plegado``, without accents nor capitals, and ``etiqueta``, as a field shows them."""
+        return self.annotate(
+            nombre_plegado=_Plegado("nombre"),
+            etiqueta=Concat("nombre", models.Value(" ("), "codigo", models.Value(")")),
+        )
+
     def parecidos(self, buscado: str) -> ProveedorQuerySet:
-        """Those whose code or name holds that text, in capitals or not."""
-        return self.filter(models.Q(codigo__icontains=buscado) | models.Q(nombre__icontains=buscado))
+        """Those whose code or name holds every word of it, with accents and capitals or without.
+
+        They come as :meth:`plegados`.
+        """
+        palabras = plegar(buscado).replace("(", " ").replace(")", " ").split()
+        return (
+            self.plegados()
+            .annotate(dicho=_Plegado(Concat("nombre", models.Value(" "), "codigo")))
+            .filter(*(models.Q(dicho__contains=p) for p in palabras))
+        )
 
     def nombres_de(self, codigos: Collection[str]) -> dict[str, str]:
         """``{codigo: nombre}`` of those that are in the list."""

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from django.db.models import Case, IntegerField, When
 
-from django.db.models import Case, F, Func, IntegerField, QuerySet, TextField, Value, When
-from django.db.models.functions import Concat
-
-from compras.models import Proveedor
+from compras.models import Proveedor, ProveedorQuerySet
 from memoria.identificadores import plegar
 
 #: Suppliers offered at a time: what one reads at a glance.
 SUGERENCIAS = 12
-
-
-class _Plegado(Func):
-    """As :func:`memoria.identificadores.plegar`, in the database (``unaccent`` is an extension)."""
-
-    template = r"regexp_replace(normalize(lower(%(expressions)s), NFKD), '[\u0300-\u036f]', '', 'g')"
-    output_field = TextField()
 
 
 def etiqueta(proveedor: Proveedor) -> str:
@@ -26,14 +16,15 @@ def etiqueta(proveedor: Proveedor) -> str:
     return f"{proveedor.nombre} ({proveedor.codigo})"
 
 
-def sugerir(texto: str, *, limite: int = SUGERENCIAS) -> list[Proveedor]:
-    """The active suppliers whose code or name holds every word of ``texto``, the likeliest first."""
-    plegado = plegar(texto.replace("\x00", " ")).strip()
+def sugerir(texto: str, *, limite: int = SUGERENCIAS, inactivos: bool = False) -> list[Proveedor]:
+    """The active suppliers whose code or name holds every word of ``texto``, the likeliest first.
+
+    With ``inactivos``, those that are not active after them.
+    """
+    texto = texto.replace("\x00", " ")
+    plegado = plegar(texto).strip()
     if not plegado:
-        return list(Proveedor.objects.activos().order_by("nombre", "codigo")[:limite])
-    consulta = _activos()
-    for palabra in plegado.replace("(", " ").replace(")", " ").split():
-        consulta = consulta.filter(dicho__contains=palabra)
+        return list(_entre(inactivos).order_by("-activo", "nombre", "codigo")[:limite])
     orden = Case(
         When(codigo__iexact=plegado, then=0),
         When(nombre_plegado__startswith=plegado, then=1),
@@ -41,29 +32,31 @@ def sugerir(texto: str, *, limite: int = SUGERENCIAS) -> list[Proveedor]:
         default=3,
         output_field=IntegerField(),
     )
-    return list(consulta.order_by(orden, "nombre", "codigo")[:limite])
+    return list(_entre(inactivos).parecidos(texto).order_by("-activo", orden, "nombre", "codigo")[:limite])
 
 
-def el_que_es(texto: str) -> Proveedor | None:
+def el_que_es(texto: str, *, inactivos: bool = False) -> Proveedor | None:
     """The one active supplier that ``texto`` names whole: its code, its name, or both as offered.
 
-    ``None`` when there is none, or when several are called so.
+    With ``inactivos`` it may be one that is not active, where no active one is called so. ``None`` when there
+    is none, or when several are called so.
     """
     texto = texto.strip()
-    if exacto := Proveedor.objects.activos().filter(codigo=texto).first():
-        return exacto
+    # What a list offered is found by its code; the rest reads them all.
+    ofrecido = texto.rpartition(" (")[2].removesuffix(")")
+    for hallado in _entre(inactivos).filter(codigo__in={texto, ofrecido}):
+        if texto in (hallado.codigo, etiqueta(hallado)):
+            return hallado
     plegado = plegar(texto)
     for condicion in ({"etiqueta": texto}, {"codigo__iexact": texto}, {"nombre_plegado": plegado}):
-        hallados = list(_activos().filter(**condicion)[:2])
+        hallados: list[Proveedor] = list(
+            _entre(inactivos).plegados().filter(**condicion).order_by("-activo")[:2]
+        )
         if hallados:
-            uno: Proveedor = hallados[0]
-            return uno if len(hallados) == 1 else None
+            es_uno = len(hallados) == 1 or hallados[0].activo > hallados[1].activo
+            return hallados[0] if es_uno else None
     return None
 
 
-def _activos() -> QuerySet[Any]:
-    return Proveedor.objects.activos().annotate(
-        nombre_plegado=_Plegado(F("nombre")),
-        dicho=_Plegado(Concat("nombre", Value(" "), "codigo")),
-        etiqueta=Concat("nombre", Value(" ("), "codigo", Value(")")),
-    )
+def _entre(inactivos: bool) -> ProveedorQuerySet:
+    return Proveedor.objects.all() if inactivos else Proveedor.objects.activos()

@@ -38,7 +38,7 @@ urlpatterns = [
     path("escribir/parecidos/", ayudas.parecidos, name="parecidos"),
     path("proveedores/", proveedores.proveedores, name="proveedores"),
     path("proveedores/nuevo/", proveedores.nuevo, name="proveedor_nuevo"),
-    path("proveedores/sugeridos/", proveedores.sugeridos, name="proveedores_sugeridos"),
+    path("proveedores/sugeridos/", ayudas.sugerencias_para_mirar, name="proveedores_sugeridos"),
     path("proveedores/ficha/<segmento:codigo>/", proveedores.proveedor, name="proveedor"),
     path("proveedores/ficha/<segmento:codigo>/unir/", proveedores.unir, name="proveedor_unir"),
 ]

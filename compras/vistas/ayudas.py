@@ -1,6 +1,6 @@
-"""What helps while a notice is being written: suppliers as they are typed, notices that say the same.
+"""What helps while a form is filled in: suppliers as they are typed, notices that say the same.
 
-Both answer htmx and are sent by POST: a name, or what a notice says, is in no URL. Neither is needed: when
+All answer htmx and are sent by POST: a name, or what a notice says, is in no URL. None is needed: when
 one cannot answer, it says nothing and the form works as it does without it.
 """
 
@@ -46,8 +46,20 @@ def _al_formulario() -> str:
 @_nada_si_ha_salido
 @con_permiso(servicios.ESCRIBIR, volver=_al_formulario)
 def sugerencias(request: Peticion) -> HttpResponse:
+    return _sugeridos(request, inactivos=False)
+
+
+@require_POST
+@_nada_si_ha_salido
+@con_permiso(servicios.VER, volver=lambda: reverse("compras:avisos"))
+def sugerencias_para_mirar(request: Peticion) -> HttpResponse:
+    """For whoever looks: inactive suppliers have notices too."""
+    return _sugeridos(request, inactivos=True)
+
+
+def _sugeridos(request: Peticion, *, inactivos: bool) -> HttpResponse:
     texto = request.POST.get("proveedor", "")[:200]
-    return render(request, "compras/_sugerencias.html", {"sugeridos": sugerir(texto)})
+    return render(request, "compras/_sugerencias.html", {"sugeridos": sugerir(texto, inactivos=inactivos)})
 
 
 @require_POST

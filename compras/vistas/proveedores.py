@@ -6,17 +6,15 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from compras import lectura, servicios
 from compras.errores import ErrorDeCompras, ProveedorNoValido
 from compras.filtros import FormularioBuscarProveedor, FormularioProveedor, FormularioUnir
 from compras.models import Proveedor
-from compras.sugerencias import SUGERENCIAS, sugerir
 from memoria.explorador.acceso import Peticion, con_permiso
 
 PROVEEDORES_POR_PAGINA = 50
@@ -162,15 +160,3 @@ def unir(request: Peticion, codigo: str) -> HttpResponse:
         },
         status=422 if formulario.errors else 200,
     )
-
-
-@require_POST
-@con_permiso(servicios.VER, volver=lambda: reverse("compras:avisos"))
-def sugeridos(request: Peticion) -> HttpResponse:
-    """What the field of a supplier offers while it is typed in, for whoever looks: active ones first."""
-    texto = request.POST.get("proveedor", "")[:200].replace("\x00", "")
-    lista = sugerir(texto)
-    faltan = SUGERENCIAS - len(lista)
-    if texto and faltan:
-        lista += Proveedor.objects.filter(activo=False).parecidos(texto).order_by("nombre", "codigo")[:faltan]
-    return render(request, "compras/_sugerencias.html", {"sugeridos": lista})

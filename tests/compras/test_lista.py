@@ -252,7 +252,7 @@ def test_el_panel_cuenta_los_avisos_a_quien_puede_verlos(
     escribir: Escribir, navegar: Navegar, mover: Callable[..., None]
 ) -> None:
     escribir()
-    mover(escribir(), f"{timedelta(days=6).days} days")
+    mover(escribir(), "6 days")
     pagina = texto_de(navegar("compras").get("/"))
     assert "avisos escritos desde el lunes" in pagina
     assert "aviso caduca en los próximos siete días" in pagina
@@ -273,3 +273,32 @@ def test_el_enlace_de_descarga_lleva_los_filtros(escribir: Escribir, navegar: Na
     enlace = re.search(rf'href="({CSV}\?[^"]+)"', pagina)
     assert enlace
     assert unescape(enlace[1]) == f"{CSV}?proveedor=P1&estado=todos"
+
+
+def test_un_proveedor_inactivo_se_encuentra_por_lo_que_se_escriba(
+    escribir: Escribir, navegar: Navegar, proveedor: Any
+) -> None:
+    escribir("De antes de cerrar")
+    type(proveedor).objects.update(activo=False)
+    cliente = navegar("consulta")
+    for escrito in ("ceramicas del norte", "p1", "Cerámicas del Norte (P1)"):
+        respuesta = cliente.post(LISTA, {"proveedor": escrito}, follow=True)
+        assert respuesta.redirect_chain == [(f"{LISTA}?proveedor=P1&estado=vigente", 302)]
+    assert "Diga cuál de estos es" in texto_de(cliente.post(LISTA, {"proveedor": "ceram"}))
+    nadie = texto_de(cliente.post(LISTA, {"proveedor": "C9"}))
+    assert "Ese proveedor no está en la lista: elija otro." in nadie
+    assert "(P1)" in texto_de(cliente.post("/compras/proveedores/sugeridos/", {"proveedor": "ceramicas"}))
+
+
+def test_entre_dos_que_se_llaman_igual_se_entiende_el_activo(
+    escribir: Escribir, navegar: Navegar, proveedor: Any
+) -> None:
+    type(proveedor).objects.create(codigo="P0", nombre=proveedor.nombre, activo=False)
+    respuesta = navegar("consulta").post(LISTA, {"proveedor": "Cerámicas del Norte"})
+    assert respuesta["Location"] == f"{LISTA}?proveedor=P1&estado=vigente"
+
+
+def test_las_sugerencias_no_meten_el_acceso_en_el_campo(proveedor: Any) -> None:
+    sitio = "/compras/proveedores/sugeridos/"
+    respuesta = Client().post(sitio, {"proveedor": "c"}, headers={"HX-Request": "true"})
+    assert (respuesta.status_code, respuesta.content) == (204, b"")

@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connections
 from django.test import Client
+from django.urls import reverse
 
 from compras.models import Proveedor
 from memoria.models import Ejecucion
@@ -185,3 +190,56 @@ def test_lo_que_no_es_una_lista_es_un_error_de_uso(bd: str, tmp_path: Path) -> N
     ruta.write_text("codigo\nP1\n", encoding="utf-8")
     codigo, datos = importar(ruta)
     assert (codigo, "faltan columnas: nombre" in datos["error"]) == (2, True)
+
+
+def test_una_linea_mala_dice_que_columna(bd: str, tmp_path: Path) -> None:
+    ruta = tmp_path / "proveedores.csv"
+    ruta.write_text("codigo,nombre,activo\nP1,,si\n,x,si\nP2,x,quizá\n", encoding="utf-8")
+    _, datos = importar(ruta)
+    for rechazo, columna in zip(datos["rechazados"], ("nombre", "codigo", "activo"), strict=True):
+        assert rechazo["motivo"].startswith(f"Columna {columna}.")
+
+
+def test_uno_que_alguien_anade_a_la_vez_se_pone_al_dia(
+    bd: str, tmp_path: Path, propietario: psycopg.Connection, como: Callable[..., psycopg.Connection]
+) -> None:
+    """Looked for before the other commits, and written after."""
+    ruta = tmp_path / "proveedores.csv"
+    ruta.write_text("codigo,nombre\nP1,El del fichero\nP2,Otro\n", encoding="utf-8")
+    otra = como("memoria_web")
+    with ThreadPoolExecutor(1) as hilo:
+        with otra.transaction():
+            otra.execute(
+                "INSERT INTO compras_proveedor (codigo, nombre, activo) VALUES ('P1', 'A mano', true)"
+            )
+            futuro = hilo.submit(_importar_y_cerrar, ruta)
+            plazo = time.monotonic() + 30
+            while not propietario.execute(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+            ).fetchone()[0]:  # type: ignore[index]  # a count always comes back
+                assert time.monotonic() < plazo
+                assert not futuro.done()
+                time.sleep(0.02)
+        assert futuro.result()[0] == 0
+    assert dict(Proveedor.objects.values_list("codigo", "nombre")) == {"P1": "El del fichero", "P2": "Otro"}
+
+
+def _importar_y_cerrar(ruta: Path) -> tuple[int, dict[str, Any]]:
+    try:
+        return importar(ruta)
+    finally:
+        connections.close_all()
+
+
+def test_se_busca_con_acentos_o_sin_ellos_y_por_palabras(navegar: Navegar, proveedor: Any) -> None:
+    cliente = navegar("consulta")
+    for buscado in ("ceramicas", "norte CERÁMICAS"):
+        assert "Cerámicas del Norte" in texto_de(cliente.post(PROVEEDORES, {"buscado": buscado}))
+
+
+def test_uno_con_un_codigo_de_otras_reglas_se_puede_cambiar(navegar: Navegar, bd: str) -> None:
+    raro = Proveedor.objects.create(codigo="P1\u200b", nombre="El raro")
+    ficha = reverse("compras:proveedor", args=[raro.codigo])
+    assert navegar("compras").post(ficha, {"nombre": "Otro", "activo": "on"}).status_code == 302
+    raro.refresh_from_db()
+    assert raro.nombre == "Otro"
