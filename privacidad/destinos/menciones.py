@@ -82,9 +82,16 @@ class Menciones(Destino):
             direcciones.pop(limpia, None)
         # Looking for them reads the whole store. A row that has gone since is counted as gone all the same.
         if self.nombre not in sujeto.hallado:
-            ahora = set(Mencion.objects.con_direccion(suyo).values_list("prefijo", "clave"))
-            sujeto.hallado[self.nombre] = [d for d in _reencontradas(olvidadas) if d not in ahora]
+            sujeto.hallado[self.nombre] = _vueltas(suyo, olvidadas)
         return [*direcciones, *sujeto.hallado[self.nombre]]
+
+
+def _vueltas(suyo: str, olvidadas: dict[str, datetime]) -> list[Direccion]:
+    """Of the rows an earlier request erased, those that are there again and are not decided about now."""
+    if not olvidadas:
+        return []
+    ahora = set(Mencion.objects.con_direccion(suyo).values_list("prefijo", "clave"))
+    return [d for d in _reencontradas(olvidadas) if d not in ahora]
 
 
 def _retenidas(direcciones: Collection[Direccion]) -> set[Direccion]:

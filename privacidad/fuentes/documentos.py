@@ -106,6 +106,8 @@ def por_borrar(resumen: str, solicitud: Solicitud | None) -> list[Fila]:
         direcciones -= _limpias(solicitud)
     filas = [f for d in direcciones if (f := fila_de(d))]
     olvidadas = dict(decididas.filter(clave="").values_list("prefijo", "momento"))
+    if not olvidadas:
+        return filas
     ahora = set(Mencion.objects.con_direccion(resumen).values_list("prefijo", "clave"))
     return [*filas, *(f for f in reencontradas(olvidadas) if f.direccion not in ahora)]
 

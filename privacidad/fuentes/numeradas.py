@@ -89,11 +89,11 @@ class FuenteNumerada:
         decididas = Mencion.objects.por_borrar(resumen)
         direcciones = dict.fromkeys(decididas.filter(prefijo=self.RAIZ).values_list("prefijo", "clave"))
         olvidadas = dict(decididas.filter(clave="").values_list("prefijo", "momento"))
+        filas = [f for d in direcciones if (f := self.fila_de(d))]
+        if not olvidadas:
+            return filas
         ahora = set(Mencion.objects.con_direccion(resumen).values_list("prefijo", "clave"))
-        return [
-            *(f for d in direcciones if (f := self.fila_de(d))),
-            *(f for f in self.reencontradas(olvidadas) if f.direccion not in ahora),
-        ]
+        return [*filas, *(f for f in self.reencontradas(olvidadas) if f.direccion not in ahora)]
 
     def reencontradas(self, olvidadas: dict[str, datetime]) -> Iterator[Fila]:
         """Those whose digest is one of these and that were there when it was decided about them: after a
