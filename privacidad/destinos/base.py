@@ -34,6 +34,11 @@ class Sujeto:
     #: What a destination took long to find out about them, by its name, so as not to look for it again.
     hallado: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        # To a system that filters by it, no id is everybody.
+        if not self.sujeto_id:
+            raise ValueError("a subject with no id")
+
     @classmethod
     def capturar(
         cls,

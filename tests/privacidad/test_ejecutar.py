@@ -9,10 +9,8 @@ import pytest
 
 from memoria.models import Documento, Hilo
 from privacidad import servicios, supresion
-from privacidad.errores import (
-    FueraDeLaRevision,
-    RevisionVacia,
-)
+from privacidad.destinos import Sujeto
+from privacidad.errores import FueraDeLaRevision, RevisionVacia
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Solicitud
 from privacidad.resumenes import resumen
@@ -60,6 +58,12 @@ def test_los_vectores_de_un_proveedor_se_van_con_sus_avisos(
     assert evidencia.destinos["memoria"]["antes"] == {"documentos": 3, "vectores": 3}
     assert evidencia.destinos["memoria"]["despues"] == {"documentos": 0, "vectores": 0}
     assert [d.prefix for d in Documento.objects.all()] == ["proveedores.P10"]
+
+
+def test_nadie_se_captura_sin_identificador() -> None:
+    """To a system that filters by it, no id is everybody."""
+    with pytest.raises(ValueError, match="with no id"):
+        Sujeto("clientes", "", ())
 
 
 @pytest.mark.parametrize("sujeto", ["C1", "C_1", "C%1", "C\\1", "C.1", "ana+1@x.es", "ñandú 1"])
