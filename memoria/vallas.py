@@ -69,18 +69,20 @@ class DatoRetenido(PoliticaIncumplida):
         )
 
 
+_NOMBRES: dict[str, type[SujetoSuprimido | ConversacionSuprimida | DatoLimitado | DatoRetenido]] = {
+    CODIGO_SUJETO: SujetoSuprimido,
+    CODIGO_HILO: ConversacionSuprimida,
+    CODIGO_LIMITADO: DatoLimitado,
+    CODIGO_RETENIDO: DatoRetenido,
+}
+
+
 @contextmanager
 def traducir() -> Iterator[None]:
     """Give the refusals of the database their names; any other error goes on as it is."""
     try:
         yield
     except psycopg.DatabaseError as error:
-        if error.diag.sqlstate == CODIGO_SUJETO:
-            raise SujetoSuprimido from None
-        if error.diag.sqlstate == CODIGO_HILO:
-            raise ConversacionSuprimida from None
-        if error.diag.sqlstate == CODIGO_LIMITADO:
-            raise DatoLimitado from None
-        if error.diag.sqlstate == CODIGO_RETENIDO:
-            raise DatoRetenido from None
+        if nombre := _NOMBRES.get(error.diag.sqlstate or ""):
+            raise nombre from None
         raise
