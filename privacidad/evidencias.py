@@ -88,8 +88,10 @@ class _Contenido(NamedTuple):
     def huella(self) -> str:
         return hashlib.sha256(registro.canonico(list(self)).encode()).hexdigest()
 
-    def coincide(self, datos: dict[str, Any]) -> bool:
-        """Whether this is what an entry of the register tells."""
+    def coincide(self, datos: Any) -> bool:
+        """Whether this is what an entry of the register tells. One that was altered may tell anything."""
+        if not isinstance(datos, dict):
+            return False
         if HUELLA in datos and self.rol != SEGUN_EL_REGISTRO:
             return bool(datos[HUELLA] == self.huella())
         dicho = (datos.get("resultado"), _en_iso(datos.get("momento")), datos.get("posicion_wal"))
@@ -105,8 +107,8 @@ class _Contenido(NamedTuple):
 _CUENTAS = ("antes", "borrados", "despues")
 
 
-def _asientos(referencias: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    por_referencia: dict[str, list[dict[str, Any]]] = {}
+def _asientos(referencias: Iterable[str]) -> dict[str, list[Any]]:
+    por_referencia: dict[str, list[Any]] = {}
     suyos = Asiento.objects.filter(tipo="supresion", referencia__in=referencias).order_by("numero")
     for referencia, datos in suyos.values_list("referencia", "datos").iterator():
         por_referencia.setdefault(referencia, []).append(datos)
