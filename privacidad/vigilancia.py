@@ -12,7 +12,7 @@ holds from before the erasure was erased once: it is back (a restored backup, a 
 ingestion). Into the store and the threads the database lets nothing of an erased subject for
 ``VALLA_MINUTOS`` (the fence): what is from those minutes got in round it, and goes too. What is from later
 is a new card, unless it was said in an erased thread: no new conversation has one of those
-(``sql/vigilancia.sql``).
+(``memoria/sql/vigilancia.sql``).
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from itertools import chain
 from django.conf import settings
 from django.db import connection
 from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Coalesce
 
 from memoria import politica
 from privacidad import destinos
 from privacidad.destinos import Rastro
 from privacidad.errores import DestinoNoDisponible
 from privacidad.estados import Estado
-from privacidad.models import Evidencia, Paso, Solicitud
+from privacidad.models import Asiento, Evidencia, Paso, Solicitud
 from privacidad.resumenes import resumen
 
 #: How often the deadline is looked at: every so many subjects.
@@ -128,6 +129,14 @@ _Completada = tuple[str, int | None, str, datetime, datetime | None]
 def _completadas() -> Iterator[_Completada]:
     """A run that was rebuilt after a restore has no beginning: its step is of when its entry was written."""
     evidencia = Evidencia.objects.filter(solicitud=OuterRef("pk")).order_by("-pk").values("momento")[:1]
+    # Of one whose evidence somebody deleted past every guard, its entry tells when.
+    asiento = (
+        Asiento.objects.filter(
+            resumen=OuterRef("resumen"), referencia=OuterRef("referencia"), tipo="supresion"
+        )
+        .order_by("-numero")
+        .values("momento")[:1]
+    )
     # A step takes the time its transaction began, and the run's evidence is of the same transaction.
     empezo = (
         Paso.objects.filter(
@@ -138,7 +147,7 @@ def _completadas() -> Iterator[_Completada]:
     )
     return (
         Solicitud.objects.filter(estado=Estado.COMPLETADA)
-        .annotate(borrado=Subquery(evidencia))
+        .annotate(borrado=Coalesce(Subquery(evidencia), Subquery(asiento), "cerrada"))
         .annotate(empezo=Subquery(empezo))
         .order_by("pk")
         .values_list("referencia", "pk", "resumen", "borrado", "empezo")

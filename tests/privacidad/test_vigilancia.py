@@ -227,6 +227,24 @@ def test_manda_la_ultima_supresion_de_la_persona(
     assert (otra.estado, suprimida.estado) == (Estado.REAPARECIDA, Estado.COMPLETADA)
 
 
+def test_a_quien_le_falta_la_evidencia_se_le_busca_igual(
+    suprimida: Solicitud,
+    borrado: datetime,
+    reponer: Reponer,
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    sin_guardas: Callable[..., None],
+) -> None:
+    """Somebody deleted it past every guard: the register still says when the person was erased."""
+    preferencia("C2")
+    hasta(Estado.COMPLETADA, "C2")
+    sin_guardas("DELETE FROM privacidad_evidencia WHERE solicitud_id = %s", [suprimida.pk])
+    datos, _, codigo = ordenar()
+    assert (datos["verificadas"], datos["reaparecidas"], codigo) == (2, 0, 0)
+    reponer("C1", borrado - timedelta(hours=1))
+    assert ordenar()[0]["reaparecidas"] == 1
+
+
 def test_con_otra_abierta_no_se_abre_la_cerrada(
     recibida: Callable[..., Any], suprimida: Solicitud, borrado: datetime, reponer: Reponer
 ) -> None:
