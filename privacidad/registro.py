@@ -94,6 +94,12 @@ def bloquear() -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('privacidad:registro', 0))")
 
 
+def ultimo_numero() -> int:
+    """The number of the last entry; 0 when there is none."""
+    ultimo = Asiento.objects.order_by("-numero").values_list("numero", flat=True).first()
+    return ultimo or 0
+
+
 class Verificacion(NamedTuple):
     """How the register stands: how many entries it has and the number of the first that is not as it was.
 

@@ -71,7 +71,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
     with transaction.atomic() if simular else nullcontext():
         with transaction.atomic():
             registro.bloquear()
-            hay = _ultimo_numero()
+            hay = registro.ultimo_numero()
             recuperados = _recuperar(fichero, hay, lote) if copia.entradas > hay else 0
             if recuperados:  # what those tell and is not here was lost, and nobody took it away
                 registro.anotar(tipo="restaurada", datos={"desde": hay + 1, "hasta": copia.entradas})
@@ -137,11 +137,6 @@ def _se_separan(numero: int) -> RegistroRoto:
         )
         % {"numero": numero}
     )
-
-
-def _ultimo_numero() -> int:
-    ultimo = Asiento.objects.order_by("-numero").first()
-    return ultimo.numero if ultimo else 0
 
 
 def _recuperar(fichero: Path, hay: int, lote: int) -> int:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from memoria.models import Ejecucion
-from privacidad import evidencias, registro
+from privacidad import evidencias, exportacion, registro
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Solicitud
 from privacidad.restauracion import puesta_al_dia
@@ -26,10 +28,10 @@ def dos(hasta: Callable[..., Any], preferencia: Callable[..., None]) -> list[Sol
     return [hasta(Estado.COMPLETADA, "C1"), hasta(Estado.COMPLETADA, "C2")]
 
 
-def verificar() -> tuple[dict[str, Any], str, int]:
+def verificar(*opciones: str) -> tuple[dict[str, Any], str, int]:
     salida, avisos, codigo = io.StringIO(), io.StringIO(), 0
     try:
-        call_command("verificar_registro", "--json", stdout=salida, stderr=avisos)
+        call_command("verificar_registro", "--json", *opciones, stdout=salida, stderr=avisos)
     except CommandError as error:
         codigo = error.returncode
     return json.loads(salida.getvalue()), avisos.getvalue(), codigo
@@ -91,6 +93,17 @@ def test_entries_from_before_the_digest_are_compared_by_their_counts(
     )
     datos, _, codigo = verificar()
     assert (codigo, datos["evidencias_alteradas"]) == (6, [dos[0].referencia])
+
+
+@pytest.mark.parametrize("datos", ["[]", "5", "null", '"texto"', '{"antes": 1, "despues": 2}'])
+def test_an_entry_that_tells_nothing_readable_is_named_all_the_same(
+    dos: list[Solicitud], sin_guardas: Callable[..., None], datos: str
+) -> None:
+    asiento = Asiento.objects.get(tipo="supresion", referencia=dos[0].referencia)
+    sin_guardas("UPDATE privacidad_asiento SET datos = %s::jsonb WHERE numero = %s", [datos, asiento.numero])
+    dicho, _, codigo = verificar()
+    assert (codigo, dicho["primera_rota"]) == (6, asiento.numero)
+    assert dicho["evidencias_alteradas"] == [dos[0].referencia]
 
 
 def test_an_evidence_rebuilt_from_the_register_is_compared_by_its_counts(
@@ -220,3 +233,23 @@ def _sin_huella(sin_guardas: Callable[..., None]) -> None:
             "UPDATE privacidad_asiento SET datos = %s, anterior = %s, huella = %s WHERE numero = %s",
             [json.dumps(entrada.datos), nueva.anterior, anterior, entrada.numero],
         )
+
+
+def test_what_is_added_and_exported_during_the_verification_is_no_cut_end(
+    dos: list[Solicitud], tmp_path: Path
+) -> None:
+    """The walk of the chain takes time, and the job that exports need not wait for it."""
+    fichero = tmp_path / "registro.jsonl"
+
+    def mientras(ejecutar: Any, sql: str, *resto: Any) -> Any:
+        if "privacidad_evidencia e" in sql and not fichero.exists():  # what the walk ends with
+            fichero.touch()
+            registro.anotar(tipo="otra")
+            fichero.unlink()
+            exportacion.exportar(fichero)
+        return ejecutar(sql, *resto)
+
+    with connection.execute_wrapper(mientras):
+        datos, _, codigo = verificar("--contra", str(fichero))
+    assert (datos["primera_rota"], codigo) == (None, 0)
+    assert exportacion.comprobar(fichero).entradas == datos["entradas"] + 1

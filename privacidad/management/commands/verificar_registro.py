@@ -30,7 +30,7 @@ class Command(ComandoMemoria):
         verificacion = registro.verificar()
         rota = verificacion.primera_rota
         if opciones["contra"] and rota is None:
-            rota = self._contra(opciones["contra"], verificacion.entradas)
+            rota = self._contra(opciones["contra"])
         guardado = {
             "evidencias_alteradas": (alteradas := evidencias.alteradas()),
             # One that was changed may not be found as itself, and it is not missing.
@@ -58,7 +58,7 @@ class Command(ComandoMemoria):
             recuento={**datos, "cabeza": verificacion.cabeza},
         )
 
-    def _contra(self, fichero: Path, hay: int) -> int | None:
+    def _contra(self, fichero: Path) -> int | None:
         try:
             copia = exportacion.comprobar(fichero)
             distinta = exportacion.donde_se_separan(fichero, copia)
@@ -66,4 +66,6 @@ class Command(ComandoMemoria):
             raise CommandError(str(error), returncode=Salida.USO) from None
         except exportacion.RegistroRoto as error:
             raise CommandError(str(error), returncode=Salida.INTEGRIDAD) from None
+        # Counted now: while the chain was walked, entries may have been added, and exported.
+        hay = registro.ultimo_numero()
         return hay + 1 if distinta is None and copia.entradas > hay else distinta
