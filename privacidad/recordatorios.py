@@ -37,7 +37,11 @@ DIAS_ANTES = 3
 
 
 class RecordatorioNoEnviado(ErrorDePrivacidad):
-    """The mail server could not be reached, or refused a message."""
+    """The mail server could not be reached, or refused a message. ``enviados``: what had gone by then."""
+
+    def __init__(self, frase: str, enviados: int = 0) -> None:
+        super().__init__(frase)
+        self.enviados = enviados
 
 
 class NadieAQuienAvisar(RecordatorioNoEnviado):
@@ -53,16 +57,7 @@ class Motivo(TextChoices):
 
 def pendientes() -> dict[Motivo, list[Solicitud]]:
     """The requests to remind of today, by reason, the most urgent first; one that was sent is not in it."""
-    hoy = plazos.hoy()
-    abiertas = list(Solicitud.objects.abiertas().order_by("vence", "pk"))
-    enviados = _enviados([s.referencia for s in abiertas])
-    por_motivo: dict[Motivo, list[Solicitud]] = defaultdict(list)
-    reapariciones = _reapariciones([s.referencia for s in abiertas if s.estado == Estado.REAPARECIDA])
-    for solicitud in abiertas:
-        for motivo, vez in _motivos(solicitud, hoy, reapariciones).items():
-            if (solicitud.referencia, motivo.value, vez) not in enviados:
-                por_motivo[motivo].append(solicitud)
-    return dict(por_motivo)
+    return {motivo: [s for s, _vez in suyas] for motivo, suyas in _por_enviar().items()}
 
 
 def enviar() -> int:
@@ -73,7 +68,7 @@ def enviar() -> int:
     Raises :class:`NadieAQuienAvisar` and :class:`RecordatorioNoEnviado`; what had been sent by then is
     written down.
     """
-    por_motivo = pendientes()
+    por_motivo = _por_enviar()
     if not por_motivo:
         return 0
     destinatarios = _destinatarios()
@@ -81,30 +76,45 @@ def enviar() -> int:
         raise NadieAQuienAvisar(
             _("Nadie del grupo dpo tiene dirección de correo: póngala en su usuario para avisarle.")
         )
-    hoy = plazos.hoy()
-    reapariciones = _reapariciones([s.referencia for s in por_motivo.get(Motivo.REAPARECIDA, ())])
     enviados = 0
     try:
         # The console backend writes to the error output: the standard one is for the result of the command.
         with mail.get_connection(stream=sys.stderr) as conexion:
             for motivo in Motivo:
-                solicitudes = por_motivo.get(motivo, [])
-                if solicitudes:
-                    _mensaje(motivo, solicitudes, destinatarios, conexion).send()
-                    _escribir(motivo, solicitudes, hoy, reapariciones)
-                    enviados += len(solicitudes)
+                suyas = por_motivo.get(motivo, [])
+                if suyas:
+                    _mensaje(motivo, [s for s, _vez in suyas], destinatarios, conexion).send()
+                    _escribir(motivo, suyas)
+                    enviados += len(suyas)
     except (OSError, SMTPException) as error:
         # The server's answer may repeat addresses: its kind is enough.
         raise RecordatorioNoEnviado(
             _("No se ha podido enviar el correo (%(error)s): compruebe EMAIL_URL.")
-            % {"error": type(error).__name__}
+            % {"error": type(error).__name__},
+            enviados,
         ) from None
     return enviados
 
 
+#: By reason, each request and which time of it this is: its day, its deadline.
+_PorEnviar = dict[Motivo, list[tuple[Solicitud, str]]]
+
+
+def _por_enviar() -> _PorEnviar:
+    hoy = plazos.hoy()
+    abiertas = list(Solicitud.objects.abiertas().order_by("vence", "pk"))
+    enviados = _enviados([s.referencia for s in abiertas])
+    por_motivo: _PorEnviar = defaultdict(list)
+    reapariciones = _reapariciones([s.referencia for s in abiertas if s.estado == Estado.REAPARECIDA])
+    for solicitud in abiertas:
+        for motivo, vez in _motivos(solicitud, hoy, reapariciones).items():
+            if (solicitud.referencia, motivo.value, vez) not in enviados:
+                por_motivo[motivo].append((solicitud, vez))
+    return por_motivo
+
+
 def _motivos(solicitud: Solicitud, hoy: date, reapariciones: Mapping[str, str]) -> dict[Motivo, str]:
-    """Why a request is reminded of today and, of each reason, which time of it this is: its day, its
-    deadline."""
+    """Why a request is reminded of today and, of each reason, which time of it this is."""
     dias = (solicitud.vence - hoy).days
     motivos = {}
     if solicitud.estado == Estado.REAPARECIDA:
@@ -166,18 +176,16 @@ def _asunto(motivo: Motivo, n: int) -> str:
     return _("Memoria · privacidad: %s") % (frase % n)
 
 
-def _escribir(
-    motivo: Motivo, solicitudes: Sequence[Solicitud], hoy: date, reapariciones: Mapping[str, str]
-) -> None:
+def _escribir(motivo: Motivo, suyas: Sequence[tuple[Solicitud, str]]) -> None:
     with transaction.atomic():
-        for solicitud in solicitudes:
+        for solicitud, vez in suyas:
             registro.anotar(
                 tipo="recordatorio",
                 referencia=solicitud.referencia,
                 datos={
                     "motivo": motivo.value,
-                    "vez": _motivos(solicitud, hoy, reapariciones)[motivo],
+                    "vez": vez,
                     "vence": solicitud.vence.isoformat(),
                 },
             )
-    logger.info("recordatorio «%s» de %d solicitudes", motivo.value, len(solicitudes))
+    logger.info("recordatorio «%s» de %d solicitudes", motivo.value, len(suyas))

@@ -7,10 +7,12 @@ import io
 import json
 from collections.abc import Callable
 from datetime import date, timedelta
+from smtplib import SMTPServerDisconnected
 from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.mail.backends import locmem
 from django.core.management import CommandError, call_command
 
 from privacidad import plazos, recordatorios, servicios
@@ -162,6 +164,38 @@ def test_si_el_correo_no_sale_no_se_da_por_enviado(
     assert not Asiento.objects.filter(tipo="recordatorio").exists()
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     assert recordatorios.enviar() == 1
+
+
+class CorreoQueSeCae(locmem.EmailBackend):
+    """A server that takes one message and is gone."""
+
+    def send_messages(self, mensajes: Any) -> int:
+        if mail.outbox:
+            raise SMTPServerDisconnected
+        return super().send_messages(mensajes)
+
+
+def test_si_el_correo_se_cae_a_medias_se_cuenta_lo_enviado(
+    recibida: Callable[..., Any], correo: list[mail.EmailMessage], hoy: Hoy, settings: Any
+) -> None:
+    recibida("C1", dia=date(2026, 11, 2))
+    recibida("C2", dia=date(2026, 10, 1))
+    hoy(date(2026, 12, 2))
+    settings.EMAIL_BACKEND = f"{__name__}.CorreoQueSeCae"
+    assert ordenar()["recordatorios"] == len(correo) == 1
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert ordenar()["recordatorios"] == 1
+
+
+def test_la_medianoche_entre_dos_pasos_no_deja_uno_a_medias(
+    abierta: Solicitud, correo: list[mail.EmailMessage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dias = iter(abierta.vence + timedelta(days=n) for n in range(10))
+    monkeypatch.setattr(plazos, "hoy", lambda: next(dias))
+    assert recordatorios.enviar() == 1
+    assert Asiento.objects.get(tipo="recordatorio").datos == {
+        "motivo": "vence", "vez": abierta.vence.isoformat(), "vence": abierta.vence.isoformat(),
+    }  # fmt: skip
 
 
 def test_la_orden_los_envia_al_final_y_un_simulacro_solo_los_cuenta(

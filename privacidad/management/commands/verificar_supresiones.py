@@ -110,4 +110,4 @@ class Command(ComandoMemoria):
             return recordatorios.enviar(), True
         except recordatorios.RecordatorioNoEnviado as error:
             self.avisar(str(error))
-            return 0, isinstance(error, recordatorios.NadieAQuienAvisar)
+            return error.enviados, isinstance(error, recordatorios.NadieAQuienAvisar)
