@@ -81,22 +81,23 @@ class Command(ComandoMemoria):
         )
 
     def _incrustar(self, espacio: str, plazo: Plazo) -> tuple[int, bool]:
-        """How many sections were given a vector, and whether all that could have one do."""
+        """How many sections were given a vector, and whether the model answered for all of them."""
+        hechas = 0
+
+        def avance(n: int) -> None:
+            nonlocal hechas
+            hechas = n
+            self.avisar(_("Secciones preparadas para buscar: %(n)s.") % {"n": n})
+
         try:
-            return (
-                indice.incrustar(
-                    espacio,
-                    parar=lambda: plazo.agotado,
-                    avance=lambda n: self.avisar(_("Secciones preparadas para buscar: %(n)s.") % {"n": n}),
-                ),
-                True,
-            )
+            indice.incrustar(espacio, parar=lambda: plazo.agotado, avance=avance)
         except EmbeddingsNoDisponibles as error:
             self.avisar(str(error))
             self.avisar(
                 _("Los documentos están guardados y se encuentran por sus palabras: repita la orden.")
             )
-            return 0, False
+            return hechas, False
+        return hechas, True
 
 
 def _frase(hecho: Hecho, sacar: bool, simular: bool, completo: bool) -> str:
