@@ -59,10 +59,9 @@ def es_ruta(ruta: str) -> bool:
     return True
 
 
-def legible(nombre: str | bytes) -> str:
+def legible(nombre: str) -> str:
     """A file name as it can be told to a person, whatever is in it: one line, no invisible characters."""
-    texto = nombre if isinstance(nombre, str) else nombre.decode("utf-8", "surrogateescape")
-    return "".join(_visible(c) for c in texto)
+    return "".join(_visible(c) for c in nombre)
 
 
 def _visible(caracter: str) -> str:
@@ -77,7 +76,7 @@ def _visible(caracter: str) -> str:
 def _comprobar_segmento(segmento: str) -> None:
     if not segmento:
         raise RutaNoValida(_("La ruta no empieza ni termina en «/» ni tiene dos seguidas."))
-    if segmento in (".", "..") or segmento.startswith("."):
+    if segmento.startswith("."):
         raise RutaNoValida(_("Ninguna parte de la ruta empieza por un punto."))
     if segmento != segmento.strip() or segmento.endswith("."):
         raise RutaNoValida(_("Ninguna parte de la ruta empieza ni termina en espacio, ni termina en punto."))

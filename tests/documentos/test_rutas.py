@@ -87,7 +87,7 @@ def test_these_are_refused(ruta: str) -> None:
 
 
 def test_any_name_can_be_told_in_one_line() -> None:
-    assert legible(b"a\xff\n\x00\xe2\x80\xae.md") == "a\\xff\\n\\x00\\u202e.md"
+    assert legible(os.fsdecode(b"a\xff\n\x00\xe2\x80\xae.md")) == "a\\xff\\n\\x00\\u202e.md"
     assert legible("a\udcff.md") == "a\\xff.md"
     assert legible("ñandú.md") == "ñandú.md"
 
