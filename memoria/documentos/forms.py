@@ -106,7 +106,10 @@ class FormularioCambio(FormularioDocumento):
 
     def sobre(self, pagina: Pagina) -> FormularioCambio:
         """What the person typed, now as a change of ``pagina``, which they have been shown."""
-        return type(self)(initial={**self.cleaned_data, "version": pagina.version})
+        enviado = {campo: self.data.get(campo) for campo in self.data}
+        otro = type(self)({**enviado, "version": pagina.version})
+        otro.full_clean()
+        return otro
 
 
 class FormularioBorrado(forms.Form):

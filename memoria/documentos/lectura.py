@@ -18,6 +18,7 @@ from memoria.documentos.acceso import en_espacio
 from memoria.documentos.busqueda import Hallazgo
 from memoria.documentos.indice import hay_tabla
 from memoria.documentos.models import Pagina, Version
+from memoria.embeddings import EmbeddingsNoDisponibles, ModeloEmbeddings
 
 POR_PAGINA = 50
 #: Sections on screen: more than an agent gets, few enough to read.
@@ -34,12 +35,13 @@ class Lista:
 
 def lista(espacio: str, *, despues: int | None, borradas: bool) -> Lista:
     """Documents by path. ``despues`` is the number of the last one seen: paths may name somebody, and the
-    mark goes in the URL."""
+    mark goes in the URL. One that is no longer there starts the list at the top."""
     with en_espacio(espacio):
         todas = Pagina.objects.filter(espacio=espacio).sin_texto()
         todas = todas.borradas() if borradas else todas.vivas()
         if despues is not None:
-            todas = todas.filter(ruta__gt=Pagina.objects.filter(pk=despues).values("ruta"))
+            vista = Pagina.objects.filter(espacio=espacio, pk=despues).values_list("ruta", flat=True).first()
+            todas = todas.filter(ruta__gt=vista or "")
         filas = list(todas.order_by("ruta")[: POR_PAGINA + 1])
     hay_mas = len(filas) > POR_PAGINA
     filas = filas[:POR_PAGINA]
@@ -84,7 +86,20 @@ def buscar(espacio: str, consulta: str) -> tuple[list[Hallazgo], bool]:
     """The sections that answer, and whether meaning was looked at too."""
     modelo = embeddings_configurados() if hay_tabla() else None
     hallazgos = busqueda.buscar_documentos(_conectar, espacio, consulta, modelo=modelo, limite=HALLAZGOS)
-    return hallazgos, modelo is not None
+    return hallazgos, _con_significado(modelo, consulta, hallazgos)
+
+
+def _con_significado(modelo: ModeloEmbeddings | None, consulta: str, hallazgos: list[Hallazgo]) -> bool:
+    """Whether meanings were compared. With no vector in the answer one cannot tell: the model is asked."""
+    if any(h.similitud is not None for h in hallazgos):
+        return True
+    if modelo is None:
+        return False
+    try:
+        modelo.embed_query(consulta)
+    except EmbeddingsNoDisponibles:
+        return False
+    return True
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def lista(request: Peticion, espacio: str) -> HttpResponse:
     else:
         busqueda, estado, plantilla = FormularioBusqueda(), 200, "documentos/lista.html"
         borradas = "borrados" in request.GET
-        pagina = lectura.lista(espacio, despues=_marca(request), borradas=borradas)
+        pagina = lectura.lista(espacio, despues=_numero(request.GET.get("despues", "")), borradas=borradas)
         contexto |= {
             "filas": _con_autor(pagina.paginas),
             "borradas": borradas,
@@ -272,13 +272,12 @@ def version(request: Peticion, espacio: str, pagina_id: int, numero: int) -> Htt
 @del_espacio(escribir=True, sin_pagina=True)
 def volver(request: Peticion, espacio: str, pagina_id: int, numero: int) -> HttpResponse:
     pagina = lectura.una(espacio, pagina_id)
-    vista = request.POST.get("version", "")
     try:
         servicios.volver(
             espacio=espacio,
             pagina_id=pagina_id,
             numero=numero,
-            version=int(vista) if vista.isascii() and vista.isdigit() else 0,
+            version=_numero(request.POST.get("version", "")) or 0,
             por=request.user,
         )
     except ErrorDeDocumentos as error:
@@ -333,10 +332,9 @@ def _sin_titulo(pagina: Pagina) -> str:
     return resto if primera.strip() == f"# {pagina.titulo}" else pagina.texto
 
 
-def _marca(request: HttpRequest) -> int | None:
-    """Where the list goes on; what is no number of a document starts it at the top."""
-    marca = request.GET.get("despues", "")
-    return int(marca) if marca.isascii() and marca.isdigit() and len(marca) < 19 else None
+def _numero(enviado: str) -> int | None:
+    """What was sent, when it is a number that a table can hold."""
+    return int(enviado) if enviado.isascii() and enviado.isdigit() and len(enviado) < 19 else None
 
 
 def _estado(request: HttpRequest) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -167,6 +168,20 @@ class TestEscribir:
         vacia = navegar("consulta", nombre="otra2").post(url("lista"), {"consulta": " "})
         assert vacia.status_code == 422
 
+    def test_an_endpoint_that_is_away_is_told(
+        self, navegar: Navegar, escribir: Escribir, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        escribir("portes.md", "Los portes son gratis desde 300 euros.")
+        consulta, aviso = navegar("consulta"), "La búsqueda por significado no está disponible"
+        for buscado in ("portes", "vacaciones"):
+            assert aviso not in consulta.post(url("lista"), {"consulta": buscado}).content.decode()
+        for nombre, valor in (("URL", "http://127.0.0.1:9/v1"), ("MODEL", "m"), ("DIMS", "512")):
+            monkeypatch.setenv(f"EMBEDDINGS_{nombre}", valor)
+        hallada = consulta.post(url("lista"), {"consulta": "portes"}).content.decode()
+        assert "<mark>portes</mark>" in hallada
+        assert aviso in hallada
+        assert aviso in consulta.post(url("lista"), {"consulta": "vacaciones"}).content.decode()
+
 
 class TestCambiar:
     def test_a_change_is_a_version_more(self, navegar: Navegar, escribir: Escribir) -> None:
@@ -205,9 +220,9 @@ class TestCambiar:
         assert leer(pagina.pk).texto == "Primera línea de una."
         # What the page proposes now is what the second typed, over what they have been shown.
         formulario = respuesta.context["formulario"]
-        assert formulario.initial["texto"] == "Primera línea de otra."
-        assert formulario.initial["version"] == 2
-        otra.post(url("editar", pagina.pk), {**formulario.initial})
+        assert formulario["texto"].value() == "Primera línea de otra."
+        assert formulario["version"].value() == 2
+        otra.post(url("editar", pagina.pk), formulario.data)
         assert leer(pagina.pk).texto == "Primera línea de otra."
         assert [v.numero for v in lectura.historia("compras", pagina.pk)] == [3, 2, 1]
 
@@ -231,7 +246,7 @@ class TestCambiar:
         compras.post(url("volver", pagina.pk, 1), {"version": 2})
         assert (leer(pagina.pk).texto, leer(pagina.pk).version) == ("Uno.", 3)
         assert lectura.version("compras", pagina.pk, 2).texto == "Dos."  # type: ignore[union-attr]
-        for version in ("", "x", "²", "-1"):
+        for version in ("", "x", "²", "-1", "9" * 5000):
             compras.post(url("volver", pagina.pk, 2), {"version": version})
         assert leer(pagina.pk).version == 3
 
@@ -270,6 +285,23 @@ class TestDatosPersonales:
             assert respuesta.status_code == 422, campo
             assert "ana@ejemplo.es" in respuesta.content.decode()
         assert leer(pagina.pk).version == 1
+
+    def test_a_change_seen_too_late_keeps_the_reason(self, navegar: Navegar, escribir: Escribir) -> None:
+        pagina = escribir("portes.md")
+        compras = navegar("compras")
+        datos = {**DATOS, "texto": self.TEXTO, "version": 1}
+        confirmado = {
+            **datos,
+            "identificadores_vistos": self.vistos(compras.post(url("editar", pagina.pk), datos)),
+            "motivo_identificadores": "Es el del muelle",
+        }
+        compras.post(url("editar", pagina.pk), {**DATOS, "version": 1})
+        tarde = compras.post(url("editar", pagina.pk), confirmado)
+        assert "Otra persona cambió este documento" in tarde.content.decode()
+        campos = re.findall(r'name="(\w+)" value="([^"]*)"', tarde.content.decode())
+        assert ("motivo_identificadores", "Es el del muelle") in campos
+        assert compras.post(url("editar", pagina.pk), {**confirmado, **dict(campos)}).status_code == 302
+        assert leer(pagina.pk).texto == self.TEXTO
 
 
 class TestBorrar:
@@ -320,6 +352,11 @@ class TestLista:
     @pytest.mark.parametrize("marca", ["x", "", "-1", "9" * 40, "²", "1;DROP"])
     def test_a_mark_that_is_none_is_the_top(self, navegar: Navegar, marca: str) -> None:
         assert navegar("consulta").get(url("lista"), {"despues": marca}).status_code == 200
+
+    def test_a_mark_of_one_that_is_gone_is_the_top(self, navegar: Navegar, escribir: Escribir) -> None:
+        pagina = escribir("portes.md")
+        respuesta = navegar("consulta").get(url("lista"), {"despues": pagina.pk + 999})
+        assert [p.ruta for p, _autor in respuesta.context["filas"]] == ["portes.md"]
 
     def test_queries_do_not_grow_with_the_rows(self, navegar: Navegar, escribir: Escribir) -> None:
         consulta = navegar("consulta")
