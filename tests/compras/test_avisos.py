@@ -27,6 +27,7 @@ from compras.errores import (
     SinPermiso,
 )
 from memoria.politica import espacio
+from tests.esperas import LIMITE, esperar_a_que_espere
 
 Escribir = Callable[..., str]
 Fila = Callable[..., Any]
@@ -259,11 +260,11 @@ def test_dos_personas_a_la_vez_gana_una_y_la_otra_lo_sabe(
     with ThreadPoolExecutor(2) as hilos:
         futuros = [hilos.submit(cambiar, "Dos", compradora), hilos.submit(cambiar, "Tres", segunda)]
         try:
-            _esperar_en_cola(propietario, 2)
+            esperar_a_que_espere(propietario, cuantas=2)
             assert fila("P1", clave)["value"]["texto"] == "Uno"
         finally:
             propietario.execute("SELECT pg_advisory_unlock_all()")
-        resultados = [f.result(timeout=30) for f in futuros]
+        resultados = [f.result(timeout=LIMITE) for f in futuros]
     if orden == "corregir y corregir":
         ganadora = next(r for r in resultados if r in ("Dos", "Tres"))
         assert sorted(resultados) == sorted([ganadora, "AvisoCambiado"])
@@ -271,17 +272,6 @@ def test_dos_personas_a_la_vez_gana_una_y_la_otra_lo_sabe(
     else:
         assert resultados in (["Dos", "retirado"], ["AvisoNoExiste", "retirado"])
         assert fila("P1", clave) is None
-
-
-def _esperar_en_cola(propietario: psycopg.Connection, cuantos: int) -> None:
-    for _ in range(200):
-        fila = propietario.execute(
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        ).fetchone()
-        if fila and fila[0] == cuantos:
-            return
-        time.sleep(0.05)
-    pytest.fail("los cambios no esperan su turno")
 
 
 def test_dos_escrituras_con_la_misma_clave_escriben_una(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connections
 from django.test import Client
+from django.utils import timezone
 
 from compras import servicios
 from compras.errores import ErrorDeCompras, FusionImposible, ProveedorInactivo, ProveedorOcupado
@@ -22,6 +22,7 @@ from compras.models import Proveedor, Retirada
 from memoria.busqueda import buscar_avisos
 from memoria.politica import espacio
 from tests.compras.comun import PROVEEDORES, texto_de, url
+from tests.esperas import EnOtroHilo, esperar
 
 Escribir = Callable[..., str]
 Fila = Callable[..., Any]
@@ -342,44 +343,33 @@ def test_quien_escribe_a_la_vez_no_pierde_nada(
 ) -> None:
     """Four writers to the old code while it is merged: each notice was moved, or its writer was told."""
     guardados: list[str] = []
-    avisados: list[int] = []
-    fin = time.monotonic() + 60
+    basta = threading.Event()
 
     def escribir_sin_parar() -> None:
-        try:
-            while time.monotonic() < fin:
-                try:
-                    guardados.append(
-                        servicios.escribir(
-                            proveedor=otro_proveedor,
-                            texto="Durante la unión",
-                            fecha=otro_proveedor_fecha,
-                            por=compradora,
-                        )
-                    )
-                except ProveedorInactivo:
-                    avisados.append(1)
-                    return
-        finally:
-            connections.close_all()
+        while not basta.is_set():
+            guardados.append(
+                servicios.escribir(
+                    proveedor=otro_proveedor, texto="Durante la unión", fecha=hoy, por=compradora
+                )
+            )
 
-    from django.utils import timezone
-
-    otro_proveedor_fecha = timezone.localdate()
-    hilos = [threading.Thread(target=escribir_sin_parar) for _ in range(4)]
-    for hilo in hilos:
-        hilo.start()
-    while len(guardados) < 12:
-        time.sleep(0.01)
-    for _ in range(20):  # a merge does not wait for ever for its turn
+    def fusionar() -> bool:
         try:
             servicios.fusionar(origen=otro_proveedor, destino=proveedor, por=compradora)
-            break
-        except ProveedorOcupado:
-            continue
-    for hilo in hilos:
-        hilo.join(30)
-    assert len(avisados) == 4
+        except ProveedorOcupado:  # it does not wait for ever for its turn
+            return False
+        return True
+
+    hoy = timezone.localdate()
+    hilos = [EnOtroHilo(escribir_sin_parar).empezar() for _ in range(4)]
+    try:
+        esperar(lambda: len(guardados) >= 12, "nobody writes")
+        esperar(fusionar, "the merge never has its turn")
+        for hilo in hilos:
+            with pytest.raises(ProveedorInactivo):
+                hilo.resultado()
+    finally:
+        basta.set()
     assert {lugar for lugar, _ in filas()} == {"proveedores.P1"}
     assert sorted(clave for _, clave in filas()) == sorted(guardados)
 

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from compras import hoja, importacion, lectura, servicios
 from compras.models import Proveedor
 from memoria.busqueda import buscar_avisos
 from memoria.models import Ejecucion
+from tests.esperas import EnOtroHilo, esperar_a_que_espere
 
 CABECERA = ["proveedor_id", "aviso_id", "fecha", "texto"]
 DATOS = Path(__file__).parents[2] / "benchmarks" / "datos" / "avisos.csv"
@@ -485,39 +485,14 @@ def test_dos_importaciones_a_la_vez_la_segunda_se_va(
 ) -> None:
     """The first is held at its write by a lock on the table; the second answers 4 at once."""
     ruta = fichero([UNO])
-    resultado: list[int] = []
     with propietario.transaction():
         propietario.execute("LOCK TABLE langgraph.store IN EXCLUSIVE MODE")
-        primera = threading.Thread(target=_en_su_hilo, args=(ruta, resultado))
-        primera.start()
-        _esperar(propietario)
+        primera = EnOtroHilo(lambda: importar(ruta)[0]).empezar()
+        esperar_a_que_espere(propietario)
         codigo, _, dicho = importar(ruta)
         assert (codigo, "en marcha" in dicho) == (4, True)
-        assert not resultado
-    primera.join(30)
-    assert (resultado, cuantos()) == ([0], 1)
-
-
-def _en_su_hilo(ruta: Path, resultado: list[int]) -> None:
-    from django.db import connections
-
-    try:
-        resultado.append(importar(ruta)[0])
-    finally:
-        connections.close_all()
-
-
-def _esperar(propietario: psycopg.Connection) -> None:
-    import time
-
-    for _ in range(200):
-        fila = propietario.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'langgraph.store'::regclass"
-        ).fetchone()
-        if fila and fila[0]:
-            return
-        time.sleep(0.05)
-    pytest.fail("la primera importación no ha llegado a escribir")
+        assert primera.en_marcha()
+    assert (primera.resultado(), cuantos()) == (0, 1)
 
 
 def test_deja_registro_de_la_ejecucion_sin_texto(bd: str, fichero: Callable[..., Path]) -> None:

@@ -46,7 +46,10 @@ def muchos(_propietario: psycopg.Connection, base: str) -> Iterator[psycopg.Conn
     _propietario.execute(
         "UPDATE langgraph.store SET expires_at = now() - interval '1 hour' WHERE key LIKE 'A1000_'"
     )
+    # Every row is looked at: of a sample taken by chance the planner would think otherwise now and then.
+    _propietario.execute("SET default_statistics_target = 1000")
     _propietario.execute("VACUUM ANALYZE langgraph.store")
+    _propietario.execute("RESET default_statistics_target")
     yield _propietario
     _propietario.execute("DELETE FROM langgraph.store")
     _propietario.execute("VACUUM ANALYZE langgraph.store")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.db import connections
 
 from memoria.documentos import lectura, servicios
 from memoria.documentos.diferencias import LINEAS_COMPARABLES, Linea, diferencias
@@ -21,6 +20,7 @@ from memoria.documentos.errores import (
     VersionNoExiste,
 )
 from tests.documentos.conftest import Escribir
+from tests.esperas import a_la_vez
 
 NUEVO: dict[str, Any] = {"titulo": "Portes", "texto": "Gratis.", "importancia": "normal"}
 
@@ -67,11 +67,8 @@ def test_what_is_not_there_cannot_be_changed(persona: Callable[..., Any], escrib
 def test_of_two_at_the_same_moment_one_is_told(persona: Callable[..., Any], escribir: Escribir) -> None:
     pagina = escribir("portes.md", "Antes.")
     personas = [persona("compras", nombre=n) for n in ("una", "otra")]
-    salida = threading.Barrier(2)
-    resultados: list[str] = []
 
-    def cambiar(por: Any) -> None:
-        salida.wait()
+    def cambiar(por: Any) -> str:
         try:
             servicios.cambiar(
                 espacio="compras",
@@ -82,17 +79,11 @@ def test_of_two_at_the_same_moment_one_is_told(persona: Callable[..., Any], escr
                 importancia="normal",
                 por=por,
             )
-            resultados.append("guardado")
         except ErrorDeDocumentos as error:
-            resultados.append(type(error).__name__)
-        finally:
-            connections.close_all()
+            return type(error).__name__
+        return "guardado"
 
-    hilos = [threading.Thread(target=cambiar, args=(p,)) for p in personas]
-    for hilo in hilos:
-        hilo.start()
-    for hilo in hilos:
-        hilo.join()
+    resultados = a_la_vez(*(partial(cambiar, p) for p in personas))
     assert sorted(resultados) == [DocumentoCambiado.__name__, "guardado"]
     assert [v.numero for v in lectura.historia("compras", pagina.pk)] == [2, 1]
 

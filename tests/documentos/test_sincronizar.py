@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import os
 import socket
@@ -345,7 +346,11 @@ class TestSinSalida:
         negados = 0
         try:
             with Carpeta(raiz) as abierta:
-                for _ in range(3000):
+                for vez in itertools.count():
+                    # A busy machine may not let the other thread in for a while.
+                    if vez >= 3000 and negados and leidos[b"Propio."] and len(vistos) == 2:
+                        break
+                    assert vez < 300_000, "the link has to have been met"
                     vistos.update(h.octetos for h in abierta.recorrer())
                     try:
                         leidos[abierta.leer("sub/secreto.md")] += 1
@@ -356,8 +361,6 @@ class TestSinSalida:
             hilo.join()
         assert set(vistos) == {b"Propio.", b""}, "what is refused has no contents"
         assert set(leidos) <= {b"Propio.", None}
-        assert leidos[b"Propio."]
-        assert negados, "the link has to have been met"
 
 
 class TestLlevar:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
-from django.db import connection
 
 from memoria.models import Documento
 from privacidad import plazos, servicios, supresion
@@ -24,6 +23,7 @@ from privacidad.errores import (
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Solicitud
 from privacidad.vistas.cuadro import motivo_de_la_fecha
+from tests.esperas import a_la_vez
 
 NUEVA = "/privacidad/solicitudes/nueva/"
 
@@ -248,25 +248,9 @@ def test_el_mismo_envio_se_registra_una_vez(recibida: Callable[..., Any]) -> Non
 
 
 def test_el_mismo_envio_a_la_vez_se_registra_una_vez(recibida: Callable[..., Any]) -> None:
-    envio, cuantas = uuid4(), 6
-    a_la_vez = threading.Barrier(cuantas)
-    salida: list[Any] = []
-
-    def recibir() -> None:
-        try:
-            a_la_vez.wait(10)
-            salida.append(recibida("C1", envio=envio).pk)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the assertion below shows it
-            salida.append(error)
-        finally:
-            connection.close()
-
-    hilos = [threading.Thread(target=recibir) for _ in range(cuantas)]
-    for hilo in hilos:
-        hilo.start()
-    for hilo in hilos:
-        hilo.join(30)
-    assert salida == [Solicitud.objects.get().pk] * cuantas
+    envio = uuid4()
+    salida = a_la_vez(*[lambda: recibida("C1", envio=envio).pk] * 6)
+    assert salida == [Solicitud.objects.get().pk] * 6
 
 
 @pytest.mark.parametrize(
@@ -327,31 +311,17 @@ def test_cada_pagina_lleva_a_la_otra(recibida: Callable[..., Any], navegar: Call
 
 @pytest.mark.parametrize("cuantas", [2, 6])
 def test_recibidas_a_la_vez_queda_una_activa(cuantas: int, dpo: Any) -> None:
-    a_la_vez = threading.Barrier(cuantas)
-    errores: list[BaseException] = []
-
     def recibir(n: int) -> None:
-        try:
-            a_la_vez.wait(10)
-            servicios.recibir(
-                espacio="clientes",
-                sujeto_id="C1",
-                canal="web",
-                recibida=plazos.hoy() - timedelta(days=n),
-                por=dpo,
-                identificadores={"email": f"a{n}@x.es"},
-            )
-        except Exception as error:  # noqa: BLE001 - whatever it is, the assertion below shows it
-            errores.append(error)
-        finally:
-            connection.close()
+        servicios.recibir(
+            espacio="clientes",
+            sujeto_id="C1",
+            canal="web",
+            recibida=plazos.hoy() - timedelta(days=n),
+            por=dpo,
+            identificadores={"email": f"a{n}@x.es"},
+        )
 
-    hilos = [threading.Thread(target=recibir, args=[n]) for n in range(cuantas)]
-    for hilo in hilos:
-        hilo.start()
-    for hilo in hilos:
-        hilo.join(30)
-    assert errores == []
+    a_la_vez(*(partial(recibir, n) for n in range(cuantas)))
     activa = Solicitud.objects.abiertas().get()
     assert activa.vinculadas.count() == cuantas - 1
     assert activa.vence == plazos.vencimiento(plazos.hoy() - timedelta(days=cuantas - 1))

@@ -6,15 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
 
 from memoria.models import Documento, Hilo
 from privacidad import destinos, servicios, supresion
@@ -26,6 +23,7 @@ from privacidad.errores import (
 )
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Solicitud
+from tests.esperas import LIMITE, a_la_vez, esperar, esperar_a_que_espere
 
 RAIZ = Path(__file__).resolve().parents[2]
 
@@ -42,25 +40,15 @@ def test_dos_ejecuciones_a_la_vez_dejan_una_evidencia(
 ) -> None:
     preferencia("C1")
     solicitud = hasta(Estado.APROBADA)
-    a_la_vez = threading.Barrier(2)
-    salida: list[str] = []
 
-    def ejecutar() -> None:
+    def ejecutar() -> str:
         try:
-            a_la_vez.wait(10)
             servicios.ejecutar(solicitud=Solicitud.objects.get(pk=solicitud.pk))
-            salida.append("hecha")
         except TransicionNoPermitida:
-            salida.append("ya estaba")
-        finally:
-            connection.close()
+            return "ya estaba"
+        return "hecha"
 
-    hilos = [threading.Thread(target=ejecutar) for _ in range(2)]
-    for hilo in hilos:
-        hilo.start()
-    for hilo in hilos:
-        hilo.join(30)
-    assert sorted(salida) == ["hecha", "ya estaba"]
+    assert sorted(a_la_vez(ejecutar, ejecutar)) == ["hecha", "ya estaba"]
     assert Evidencia.objects.get().destinos["memoria"]["borrados"]["documentos"] == 1
 
 
@@ -149,14 +137,19 @@ def test_matar_el_proceso_entre_el_borrado_y_la_confirmacion(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        sesion = _esperar_bloqueo(propietario)
+        # It has deleted everything and waits to write its evidence.
+        (sesion,) = esperar_a_que_espere(propietario, 'INSERT INTO "privacidad_evidencia"%')
         if orden == "kill -9":
             proceso.send_signal(signal.SIGKILL)
-            proceso.communicate(timeout=30)
+            proceso.communicate()
     if orden == "kill -9":
         # Free again, the server's session finishes its statement and finds that nobody is there to commit.
-        _esperar_fin(propietario, sesion)
-    salida = proceso.returncode if orden == "kill -9" else proceso.wait(timeout=60)
+        quien = "SELECT FROM pg_stat_activity WHERE pid = %s"
+        esperar(
+            lambda: not propietario.execute(quien, [sesion]).fetchone(),
+            "the session of the killed process is still there",
+        )
+    salida = proceso.returncode if orden == "kill -9" else proceso.wait(timeout=LIMITE)
 
     solicitud.refresh_from_db()
     if orden == "espera":  # the control: unharmed, the same process ends well
@@ -172,30 +165,6 @@ def test_matar_el_proceso_entre_el_borrado_y_la_confirmacion(
     servicios.ejecutar(solicitud=solicitud)
     assert not Documento.objects.exists()
     assert not Hilo.objects.exists()
-
-
-def _esperar_bloqueo(propietario: Any) -> int:
-    """The session that has deleted everything and waits to write its evidence."""
-    for _ in range(300):
-        if fila := propietario.execute(_BLOQUEADAS).fetchone():
-            return int(fila[0])
-        time.sleep(0.1)
-    raise AssertionError("the run never came to wait for the lock")
-
-
-def _esperar_fin(propietario: Any, sesion: int) -> None:
-    for _ in range(300):
-        if not propietario.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [sesion]).fetchone():
-            return
-        time.sleep(0.1)
-    raise AssertionError("the session of the killed process is still there")
-
-
-_BLOQUEADAS = """
-SELECT pid FROM pg_stat_activity
-WHERE usename = 'memoria_web' AND wait_event_type = 'Lock'
-  AND query ILIKE 'INSERT INTO "privacidad_evidencia"%'
-"""
 
 
 def test_todos_los_errores_tienen_una_base() -> None:

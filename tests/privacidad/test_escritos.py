@@ -6,13 +6,13 @@ import hashlib
 import io
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -27,6 +27,7 @@ from privacidad.escritos import pdf
 from privacidad.escritos.papel import imprimible
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Copia, Escrito, Evidencia, Gestion, Mencion, Paso, Solicitud
+from tests.esperas import a_la_vez
 
 VERIFICAR = "/privacidad/verificar/"
 
@@ -489,25 +490,13 @@ def test_the_reason_is_printed_as_it_was_written(recibida: Callable[..., Any], d
 def test_numbers_have_no_gaps_though_issued_at_once(recibida: Callable[..., Any], dpo: Any, bd: str) -> None:
     """Eight refusals in eight connections, every other one rolled back."""
     solicitudes = [recibida(f"C{n}") for n in range(8)]
-    salida = threading.Barrier(8)
 
     def denegar(n: int) -> None:
-        salida.wait()
-        try:
-            with transaction.atomic():
-                servicios.denegar(solicitud=solicitudes[n], motivo="No procede", por=dpo)
-                if n % 2:
-                    raise RuntimeError
-        except RuntimeError:
-            pass
-        finally:
-            connections.close_all()
+        with transaction.atomic():
+            servicios.denegar(solicitud=solicitudes[n], motivo="No procede", por=dpo)
+            transaction.set_rollback(n % 2 == 1)
 
-    tareas = [threading.Thread(target=denegar, args=[n]) for n in range(8)]
-    for tarea in tareas:
-        tarea.start()
-    for tarea in tareas:
-        tarea.join()
+    a_la_vez(*(partial(denegar, n) for n in range(8)))
     anio = plazos.hoy().year
     assert sorted(Escrito.objects.values_list("numero", flat=True)) == [
         f"DEN-{anio}-{n:04d}" for n in range(1, 5)

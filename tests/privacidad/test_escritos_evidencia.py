@@ -75,7 +75,7 @@ def una_evidencia(destinos: dict[str, Any], cual: int) -> Evidencia:
 
 @st.composite
 def evidencias(draw: st.DrawFn) -> list[Evidencia]:
-    """One to three runs with any counts at all, of every destination there is or of some, and of one there
+    """One or two runs with any counts at all, of every destination there is or of some, and of one there
     is no more. No run would write most of them: the paper must say them as they are."""
     runs = []
     for cual in range(draw(st.integers(1, 2))):

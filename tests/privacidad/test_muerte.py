@@ -19,6 +19,7 @@ import pytest
 from privacidad import plazos, registro, servicios
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Gestion, Solicitud
+from tests.esperas import esperar
 
 RAIZ = Path(__file__).resolve().parents[2]
 
@@ -138,11 +139,10 @@ def _de_otros(propietario: Any) -> list[str]:
 
 def _esperar_a_que_no_quede_nadie(propietario: Any) -> None:
     """The server notices that a client died when it next reads from it, and rolls back."""
-    for _ in range(2000):
-        if not propietario.execute(ABIERTAS).fetchone():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("the session of the killed process is still there")
+    esperar(
+        lambda: not propietario.execute(ABIERTAS).fetchone(),
+        "the session of the killed process is still there",
+    )
 
 
 #: The test's own session of the web is idle outside any transaction; the killed one had its own.

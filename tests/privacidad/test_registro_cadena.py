@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import transaction
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +25,7 @@ from privacidad import exportacion, registro
 from privacidad.estados import Estado
 from privacidad.models import Asiento
 from privacidad.registro import ORIGEN, Cadena, Entrada
+from tests.esperas import a_la_vez
 
 TABLAS = ("privacidad_asiento", "privacidad_escrito")
 SENTENCIAS = ("UPDATE {} SET {} = {}", "DELETE FROM {}", "DELETE FROM {} WHERE false", "TRUNCATE {} CASCADE")
@@ -308,26 +309,13 @@ def test_ni_la_web_ni_el_propietario_pueden_cambiarlo(
 
 
 def test_dos_que_escriben_a_la_vez_no_bifurcan_la_cadena(bd: str) -> None:
-    listos, errores = threading.Barrier(4), []
-
     def escribir(quien: int) -> None:
-        try:
-            listos.wait(timeout=10)
-            for n in range(15):
-                with transaction.atomic():
-                    registro.anotar(tipo="prueba", datos={"quien": quien, "n": n})
-                    transaction.set_rollback(n % 5 == 4)  # what is rolled back leaves no gap
-        except Exception as error:  # noqa: BLE001 - told by the assertion below
-            errores.append(error)
-        finally:
-            connection.close()
+        for n in range(15):
+            with transaction.atomic():
+                registro.anotar(tipo="prueba", datos={"quien": quien, "n": n})
+                transaction.set_rollback(n % 5 == 4)  # what is rolled back leaves no gap
 
-    hilos = [threading.Thread(target=escribir, args=[q]) for q in range(4)]
-    for hilo in hilos:
-        hilo.start()
-    for hilo in hilos:
-        hilo.join()
-    assert not errores
+    a_la_vez(*(partial(escribir, q) for q in range(4)))
     assert registro.verificar()[:2] == (48, None)
     for quien in range(4):
         suyos = [a.datos["n"] for a in Asiento.objects.filter(datos__quien=quien)]
