@@ -66,7 +66,7 @@ def preparar(modelo: ModeloEmbeddings) -> dict[str, Any]:
             _indices(conexion, "indices_vectores.sql")
         _guion(conexion, "busqueda.sql")
         _indices(conexion, "indices_busqueda.sql")
-        _guion(conexion, "hilos.sql")
+        _exigir_duenos(conexion)
         preparar_documentos(conexion, modelo.dims if extension else None)
         conceder(conexion)
         resultado = {
@@ -203,6 +203,8 @@ def _migrar() -> None:
     del_llamante = connections["owner"]
     connections["owner"] = del_llamante.copy()
     try:
+        with connections["owner"].cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{ESPERA_MAXIMA}'")
         call_command("migrate", database="owner", interactive=False, verbosity=0)
     except ProgrammingError as error:
         if isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
@@ -236,6 +238,17 @@ def _tablas_de_langgraph(conexion: psycopg.Connection[DictRow], modelo: ModeloEm
         conexion.execute("DROP TABLE langgraph.store_vectors; DELETE FROM langgraph.vector_migrations")
     PostgresStore(conexion, index=configuracion_indice(modelo) if modelo else None).setup()
     PostgresSaver(conexion).setup()
+
+
+def _exigir_duenos(conexion: psycopg.Connection[DictRow]) -> None:
+    try:
+        _guion(conexion, "hilos.sql")
+    except psycopg.errors.ForeignKeyViolation:
+        # Not repeated: it names a thread.
+        raise PreparacionImposible(
+            "Hay hilos de LangGraph sin dueño en la tabla «hilos», de antes de preparar esta base: anote en "
+            "ella de quién es cada uno, o bórrelos, y repita «preparar»."
+        ) from None
 
 
 def _guion(conexion: psycopg.Connection[DictRow], nombre: str) -> None:

@@ -112,17 +112,19 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET row_security = off
 AS $$
 DECLARE
-    patron text := replace(replace(replace(prefijo, '\', '\\'), '%', '\%'), '_', '\_') || '.%';
+    desde text := prefijo || '.';
+    hasta text := prefijo || '/';
 BEGIN
     vectores := 0;
     IF to_regclass('langgraph.store_vectors') IS NOT NULL THEN
         DELETE FROM langgraph.store_vectors v USING langgraph.store s
-        WHERE v.prefix = s.prefix AND v.key = s.key AND (s.prefix = prefijo OR s.prefix LIKE patron)
+        WHERE v.prefix = s.prefix AND v.key = s.key
+          AND (s.prefix = prefijo OR s.prefix ~>=~ desde AND s.prefix ~<~ hasta)
           AND greatest(s.created_at, s.updated_at) <= momento AND s.key <> ALL (menos);
         GET DIAGNOSTICS vectores = ROW_COUNT;
     END IF;
     DELETE FROM langgraph.store s
-    WHERE (s.prefix = prefijo OR s.prefix LIKE patron)
+    WHERE (s.prefix = prefijo OR s.prefix ~>=~ desde AND s.prefix ~<~ hasta)
       AND greatest(s.created_at, s.updated_at) <= momento AND s.key <> ALL (menos);
     GET DIAGNOSTICS documentos = ROW_COUNT;
     RETURN NEXT;
@@ -275,5 +277,19 @@ BEGIN
     SELECT b.raiz, count(*) FROM barridos b GROUP BY 1;
 END $$;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA langgraph FROM PUBLIC;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA langgraph TO memoria_web;
+-- Those of this schema are the web's, but for pgvector's where it is installed here: agents compare vectors with them.
+DO $$
+DECLARE
+    funcion regprocedure;
+BEGIN
+    FOR funcion IN
+        SELECT p.oid::regprocedure FROM pg_proc p
+        WHERE p.pronamespace = 'langgraph'::regnamespace AND NOT EXISTS (
+            SELECT FROM pg_depend d
+            WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+        )
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', funcion);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO memoria_web', funcion);
+    END LOOP;
+END $$;

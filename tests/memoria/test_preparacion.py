@@ -11,6 +11,8 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections, transaction
+from langgraph.checkpoint.postgres import PostgresSaver
+from psycopg.rows import dict_row
 
 from memoria.almacen import DimensionDistinta, abrir_almacen, embeddings_configurados
 from memoria.embeddings import ModeloEmbeddings
@@ -288,6 +290,39 @@ class TestNegarse:
         assert "DATABASE_URL_OWNER" in p.json["error"]
         assert "dueño" in p.json["error"]
         assert "Traceback" not in p.errores
+
+
+class TestLoQueHabia:
+    def test_pgvector_in_the_closed_schema_is_for_agents_too(
+        self, base_nueva: Callable[..., dict[str, str]]
+    ) -> None:
+        """Its functions are nobody's to close; ours stay closed."""
+        urls = base_nueva("vector_dentro")
+        with entrar(urls, "postgres") as admin:
+            admin.execute("CREATE SCHEMA langgraph; CREATE EXTENSION vector SCHEMA langgraph")
+        p = gestionar("preparar", "--json", entorno=urls)
+        assert p.codigo == 0, p.errores
+        with entrar(urls, "memoria_agentes") as agentes:
+            agentes.execute("SET search_path = langgraph, public")
+            assert agentes.execute("SELECT '[1, 0]'::vector <=> '[1, 0]'::vector").fetchone() == (0.0,)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                agentes.execute("SELECT langgraph.borrar_sujeto('clientes.C9')")
+
+    def test_threads_of_before_without_an_owner(self, base_nueva: Callable[..., dict[str, str]]) -> None:
+        """They are not ours to delete, nor to give to anybody."""
+        urls = base_nueva("hilos_de_antes")
+        with entrar(urls, "postgres") as admin:
+            admin.execute("CREATE SCHEMA langgraph; SET search_path = langgraph")
+            admin.row_factory = dict_row  # type: ignore[assignment]  # what LangGraph's savers are given
+            PostgresSaver(admin).setup()  # type: ignore[arg-type]
+            admin.execute(
+                "INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES ('h', 'c', '{}')"
+            )
+            p = gestionar("preparar", "--json", entorno=urls)
+            assert p.codigo == 5
+            assert "sin dueño" in p.json["error"]
+            assert "Traceback" not in p.errores
+            assert len(admin.execute("SELECT FROM checkpoints").fetchall()) == 1
 
 
 class TestDuenoSinPrivilegios:
