@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from memoria.comandos import Salida
 from memoria.explorador.acceso import con_permiso
 from memoria.models import Ejecucion
-from privacidad import figuras, mensual, palabras, verificacion
+from privacidad import figuras, mensual, palabras, registro, verificacion
 from privacidad.estados import Estado
 from privacidad.models import Paso, Solicitud
 
@@ -119,17 +119,21 @@ def _figuras() -> dict[str, Any]:
 
 
 def _ultima_verificacion() -> dict[str, Any]:
-    """How the last check of the register's chain ended, and when. Empty when there has been none."""
-    ultima = (
-        Ejecucion.objects.filter(comando="verificar_registro", fin__isnull=False).order_by("-inicio").first()
+    """How the last check of the register that got to an answer ended, and when; ``sin_terminar``, when one
+    since then did not get to any. Empty when there has been none."""
+    ultima = registro.ultima_verificacion()
+    intento = (
+        Ejecucion.objects.filter(comando=registro.VERIFICAR, fin__isnull=False).order_by("-inicio").first()
     )
+    sin_terminar = {"sin_terminar": intento.fin} if intento and intento != ultima else {}
     if ultima is None:
-        return {}
+        return sin_terminar
     return {
+        **sin_terminar,
         "cuando": ultima.fin,
         "bien": ultima.codigo == Salida.HECHO,
-        "roto": ultima.codigo == Salida.INTEGRIDAD,
-        "primera_rota": ultima.recuento.get("primera_rota"),
+        "roto": ultima.codigo != Salida.HECHO,
+        "primera_rota": ultima.recuento["primera_rota"],
         "titulo": verificacion.titulo(ultima.recuento),
         "faltas": verificacion.faltas(ultima.recuento),
     }

@@ -166,12 +166,20 @@ def test_a_broken_register_is_shown_with_its_entry(navegar: Callable[..., Any]) 
         )
         return texto(dpo.get(CUADRO))
 
-    assert "Registro íntegro" in verificacion(0, 0)
-    rota = verificacion(6, 1, primera_rota=17)
+    assert "Registro íntegro" in verificacion(0, 0, ok=True, entradas=20, primera_rota=None)
+    rota = verificacion(6, 1, ok=False, entradas=20, primera_rota=17)
     assert "El registro está roto" in rota
     assert "el asiento 17 no es el que se escribió" in rota
     assert "Registro íntegro" not in rota
-    assert "no terminó" in verificacion(75, 2)
+    # One that got no answer (the database was away, the file outside is broken) says nothing of the register.
+    for codigo in (75, 6):
+        sin_terminar = verificacion(codigo, 2)
+        assert "no terminó" in sin_terminar
+        assert "el asiento 17 no es el que se escribió" in sin_terminar
+    assert "El registro está roto" not in verificacion(0, 3, ok=True, entradas=20, primera_rota=None)
+    sin_terminar = verificacion(6, 4)
+    assert "no terminó" in sin_terminar
+    assert "El registro está roto" not in sin_terminar
 
 
 def test_nobody_having_said_how_long_backups_last_is_shown(
