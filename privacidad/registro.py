@@ -100,6 +100,18 @@ def ultimo_numero() -> int:
     return ultimo or 0
 
 
+def se_restauro(numero: int) -> bool:
+    """Whether a replay put that entry back: what it tells of may have been lost with it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SE_RESTAURO, [numero])
+        return bool(cursor.fetchone()[0])
+
+
+_SE_RESTAURO = f"""
+SELECT EXISTS (SELECT FROM public.privacidad_asiento a WHERE a.numero = %s AND {EN_LO_RESTAURADO})
+"""
+
+
 class Verificacion(NamedTuple):
     """How the register stands: how many entries it has and the number of the first that is not as it was.
 

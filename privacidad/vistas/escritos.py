@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoria.explorador.acceso import Peticion, con_permiso
-from privacidad import servicios
+from privacidad import registro, servicios
 from privacidad.escritos.guardados import intacto
 from privacidad.models import Asiento, Escrito, Solicitud
 
@@ -112,10 +112,12 @@ class Registrado(NamedTuple):
 
     que: str
     emitido: datetime
+    #: Whether it was lost with what a restore overwrote; otherwise nobody knows why it is not here.
+    restaurado: bool
 
 
 def _registrado(numero: str, huella: str) -> Registrado | None:
-    """What the register says of a document that was lost with what a restore overwrote; with its digest only.
+    """What the register says of a document that is not here; with its digest only.
 
     One that is here and is not what was issued is not authentic, whatever the register says of its number.
     """
@@ -124,7 +126,9 @@ def _registrado(numero: str, huella: str) -> Registrado | None:
     coincide = [_iguales(huella, datos.get(cual, "0" * 64)) for cual in ("huella_datos", "huella")]
     if not asiento or not any(coincide) or Escrito.objects.filter(numero=numero).exists():
         return None
-    return Registrado(str(Escrito.Tipo(datos["tipo"]).label), asiento.momento)
+    return Registrado(
+        str(Escrito.Tipo(datos["tipo"]).label), asiento.momento, registro.se_restauro(asiento.numero)
+    )
 
 
 def _iguales(uno: str, otro: str) -> bool:

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader
 
-from privacidad import escritos, mensual, plazos, servicios
+from privacidad import escritos, mensual, plazos, registro, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.escritos import datos as contenido
 from privacidad.escritos import pdf
@@ -731,6 +731,11 @@ def test_one_lost_in_a_restore_is_told_by_the_register(
     bien = {"numero": escrito.numero, "huella": escrito.huella_datos}
     assert "Auténtico" in Client().post(VERIFICAR, bien).content.decode()
     sin_guardas("DELETE FROM privacidad_escrito")
+    pagina = Client().post(VERIFICAR, bien).content.decode()
+    assert "Consta en el registro" in pagina
+    assert "El documento ya no está aquí." in pagina, "deleted by hand, for all the register knows"
+    assert "restaurar" not in pagina
+    registro.anotar(tipo="restaurada", datos={"desde": 1, "hasta": Asiento.objects.count()})
     for huella in (escrito.huella_datos, escrito.huella):
         pagina = Client().post(VERIFICAR, {**bien, "huella": huella}).content.decode()
         assert "Consta en el registro" in pagina
