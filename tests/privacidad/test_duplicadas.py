@@ -217,6 +217,26 @@ def test_lo_que_se_sabe_despues_de_ejecutar_tambien_se_busca(
 
 
 @pytest.mark.usefixtures("aviso")
+def test_la_pagina_dice_que_es_lo_que_espera_a_lo_que_esta_sin_decidir(
+    abierta_en: Callable[..., Any], recibida: Callable[..., Any], navegar: Callable[..., Any], dpo: Any
+) -> None:
+    quien = navegar("dpo", nombre="quien-mira")
+    solicitud = abierta_en(Estado.PARCIAL)
+    recibida("C1", identificadores=TELEFONO)
+    pagina = quien.get(solicitud.get_absolute_url()).content.decode()
+    assert "1 está sin decidir: hasta que se decida, no se borra nada más." in pagina
+    assert "no se puede aprobar" not in pagina
+
+    denegada = recibida("C2", identificadores=TELEFONO)
+    servicios.identificar(solicitud=denegada, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=denegada, por=dpo)
+    pagina = quien.get(denegada.get_absolute_url()).content.decode()
+    assert "1 está sin decidir: hasta que se decida, la solicitud no se puede aprobar." in pagina
+    servicios.denegar(solicitud=denegada, motivo="No es la persona titular", por=dpo)
+    assert "sin decidir" not in quien.get(denegada.get_absolute_url()).content.decode()
+
+
+@pytest.mark.usefixtures("aviso")
 def test_lo_que_se_sabe_despues_de_aprobar_se_aprueba_otra_vez(
     hasta: Callable[..., Any], recibida: Callable[..., Any], otro_dpo: Any
 ) -> None:
