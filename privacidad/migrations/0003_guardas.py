@@ -1,8 +1,8 @@
 from django.db import migrations
 
 # What no session may do, the owner's included. The table of transitions has grown since: see 0006.
-CREAR = """
-CREATE FUNCTION public.privacidad_guardar_solicitud() RETURNS trigger
+SOLICITUD = """
+CREATE OR REPLACE FUNCTION public.privacidad_guardar_solicitud() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     IF TG_OP IN ('DELETE', 'TRUNCATE') THEN
@@ -36,7 +36,9 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
+"""
 
+CREAR = SOLICITUD + """
 CREATE TRIGGER guardar_filas BEFORE INSERT OR UPDATE OR DELETE ON public.privacidad_solicitud
     FOR EACH ROW EXECUTE FUNCTION public.privacidad_guardar_solicitud();
 CREATE TRIGGER guardar_tabla BEFORE TRUNCATE ON public.privacidad_solicitud

@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.db import migrations
 
 # The transition table grew: see privacidad/estados.py (a test keeps the two equal). A linked request is born so.
@@ -55,8 +57,8 @@ CREATE TRIGGER solo_anexar BEFORE UPDATE OR DELETE OR TRUNCATE ON public.privaci
     FOR EACH STATEMENT EXECUTE FUNCTION public.privacidad_solo_anexar();
 """
 
-# Backwards, the older table of transitions is stricter and simply stays as it is now: no request is in the way.
-QUITAR = """
+# Backwards too: this guard names a column that 0005 adds.
+QUITAR = import_module("privacidad.migrations.0003_guardas").SOLICITUD + """
 DROP TRIGGER solo_anexar ON public.privacidad_escrito;
 DROP TRIGGER solo_anexar ON public.privacidad_asiento;
 """

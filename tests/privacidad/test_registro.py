@@ -77,11 +77,18 @@ def test_los_agentes_no_ven_nada_de_privacidad(como: Callable[[str], psycopg.Con
             conexion.execute(f"SELECT * FROM langgraph.{funcion}")
 
 
-def test_las_migraciones_se_deshacen_y_se_rehacen(bd: str) -> None:
+def test_las_migraciones_se_deshacen_y_se_rehacen(bd: str, propietario: psycopg.Connection) -> None:
     from django.core.management import call_command
     from django.db import connections
 
     try:
+        call_command("migrate", "privacidad", "0004_grupos", database="owner", verbosity=0)
+        propietario.execute(
+            "INSERT INTO privacidad_solicitud"
+            " (espacio, sujeto_id, identificadores, resumen, canal, recibida, vence, estado, vista_previa)"
+            " VALUES ('clientes', 'C1', '{}', 'x', 'web', now(), now() + interval '1 day', 'recibida', '{}')"
+        )
+        propietario.execute("UPDATE privacidad_solicitud SET estado = 'identificada'")  # by its guard of then
         call_command("migrate", "privacidad", "zero", database="owner", verbosity=0)
         assert not [
             t for t in connections["owner"].introspection.table_names() if t.startswith("privacidad_")
