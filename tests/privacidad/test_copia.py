@@ -30,7 +30,8 @@ from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Copia, Solicitud, TrozoCopia
 
-MANANA = plazos.hoy() + timedelta(days=1)
+#: Not tomorrow: the tests may begin on one day and end on the next.
+FECHA = plazos.hoy() + timedelta(days=30)
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def con_copia(
         preferencia(sujeto_id, valor=valor)
         conversacion(sujeto_id, f"h-{sujeto_id}-1", texto=texto)
         solicitud = hasta(Estado.REVISADA, sujeto_id)
-        servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+        servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
         servicios.aprobar(solicitud=solicitud, por=otro_dpo)
         servicios.ejecutar(solicitud=solicitud)
         assert solicitud.estado == Estado.COMPLETADA
@@ -103,7 +104,7 @@ def test_guarda_tambien_lo_que_se_borra_de_otros_y_de_la_casa(
     )
     for mencion in solicitud.menciones.all():
         servicios.decidir_mencion(mencion=mencion, decision="borrar", motivo="La nombra", por=dpo)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     filas = abierta(solicitud, dpo)
@@ -137,7 +138,7 @@ def test_guarda_lo_que_la_casa_tenia_de_una_empleada(
         " ARRAY['E7', 'E8']) u"
     )
     solicitud = hasta(Estado.REVISADA, "E7", espacio="empleados")
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     por_tabla = {f["tabla"]: f["fila"] for f in abierta(solicitud, dpo)}
@@ -174,7 +175,7 @@ def test_el_motivo_decidido_se_conserva(
 ) -> None:
     preferencia("C1")
     solicitud = hasta(Estado.REVISADA)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="Se recogió ayer mismo", por=dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
@@ -185,7 +186,7 @@ def test_el_motivo_decidido_se_conserva(
 
 def test_sin_datos_no_hay_copia_vacia(hasta: Callable[..., Any], dpo: Any, otro_dpo: Any) -> None:
     solicitud = hasta(Estado.REVISADA)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
     servicios.ejecutar(solicitud=solicitud)
     assert not Copia.objects.exists()
@@ -197,7 +198,7 @@ def test_un_simulacro_no_deja_copia(
 ) -> None:
     preferencia("C1")
     solicitud = hasta(Estado.APROBADA)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     with transaction.atomic():
         copias.sellar(solicitud, Sujeto.capturar("clientes", "C1"))
         assert TrozoCopia.objects.count() == 1
@@ -211,7 +212,7 @@ def test_lo_retenido_no_se_copia_hasta_que_se_suelta(
     preferencia("C1")
     preferencia("C1", "horario", "tarde")
     solicitud = hasta(Estado.REVISADA)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     exclusion = servicios.excluir(
         solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
     )
@@ -233,7 +234,7 @@ def test_lo_retenido_no_se_copia_hasta_que_se_suelta(
     ("hasta_cuando", "motivo", "frase"),
     [
         (None, None, "una de las dos"),
-        (MANANA, "Por si acaso", "una de las dos"),
+        (FECHA, "Por si acaso", "una de las dos"),
         (plazos.hoy(), None, "posterior a hoy"),
         (plazos.hoy().replace(year=plazos.hoy().year + 11, day=1), None, "como mucho"),
         (None, "Lo pide C1", "identificador"),
@@ -287,7 +288,7 @@ def test_destruida_no_se_dice_que_siga_y_se_anota_por_que_no_hay_otra(
     pagina = navegar("dpo", nombre="quien-mira").get(f"/privacidad/solicitudes/{solicitud.referencia}/copia/")
     assert "Anotar la decisión" in pagina.content.decode()
     with pytest.raises(DatoNoValido, match=r"se destruyó el .* no se guarda otra"):
-        servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=otro_dpo)
+        servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=otro_dpo)
     servicios.decidir_copia(solicitud=solicitud, hasta=None, motivo="Ya prescribió", por=otro_dpo)
     solicitud.refresh_from_db()
     assert (solicitud.copia_hasta, solicitud.motivo_sin_copia) == (None, "Ya prescribió")
@@ -396,7 +397,7 @@ def en_dos_veces(
     preferencia("C1")
     preferencia("C1", "horario", "tarde")
     solicitud: Solicitud = hasta(Estado.REVISADA)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     exclusion = servicios.excluir(
         solicitud=solicitud, destino="memoria", clave="pref-horario", motivo="reclamacion", por=dpo
     )
@@ -439,7 +440,7 @@ def test_los_asientos_de_una_copia_perdida_no_cuentan_en_la_de_ahora(
     registro.anotar(
         tipo="copia_sellada",
         referencia=solicitud.referencia,
-        datos={"filas": 7, "destruir_el": MANANA.isoformat(), "copia": "2020-01-01T00:00:00.000000+00:00"},
+        datos={"filas": 7, "destruir_el": FECHA.isoformat(), "copia": "2020-01-01T00:00:00.000000+00:00"},
     )
     assert len(abierta(solicitud, dpo)) == filas == copias.filas_selladas(solicitud.copia)
 
@@ -453,7 +454,7 @@ def test_una_copia_grande_se_hace_en_memoria_constante(
         " FROM generate_series(1, 20000) n"
     )
     solicitud = hasta(Estado.APROBADA)
-    servicios.decidir_copia(solicitud=solicitud, hasta=MANANA, motivo=None, por=dpo)
+    servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
     sujeto = Sujeto.capturar("clientes", "C1")
     tracemalloc.start()
     with transaction.atomic():
@@ -485,9 +486,9 @@ def test_quien_ve_y_quien_decide(
     pagina = dpo.get(url)
     assert settings.MOTIVO_SIN_COPIA in pagina.content.decode()
     assert dpo.post(url, {}).status_code == 422
-    assert dpo.post(url, {"hasta": MANANA.isoformat()}).url == solicitud.get_absolute_url()
+    assert dpo.post(url, {"hasta": FECHA.isoformat()}).url == solicitud.get_absolute_url()
     solicitud.refresh_from_db()
-    assert solicitud.copia_hasta == MANANA
+    assert solicitud.copia_hasta == FECHA
     assert (
         "Al borrar se guardará una copia bloqueada" in dpo.get(solicitud.get_absolute_url()).content.decode()
     )
@@ -504,7 +505,7 @@ def test_quien_ve_sin_permiso_de_decidir_no_decide(
     cliente.force_login(usuario, backend="django.contrib.auth.backends.ModelBackend")
     url = f"/privacidad/solicitudes/{recibida().referencia}/copia/"
     assert "Anotar la decisión" not in cliente.get(url).content.decode()
-    assert cliente.post(url, {"hasta": MANANA.isoformat()}).status_code == 403
+    assert cliente.post(url, {"hasta": FECHA.isoformat()}).status_code == 403
 
 
 def test_abrirla_en_el_navegador(navegar: Callable[..., Any], con_copia: Callable[..., Any]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
@@ -20,9 +20,11 @@ from memoria.models import Documento
 from memoria.politica import PoliticaIncumplida, documento_preferencia, espacio
 from memoria.retencion import barrer
 from privacidad import servicios
+from privacidad.destinos import Recuento, Sujeto, destino
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Restriccion
+from tests.esperas import EnOtroHilo, esperar_a_que_espere
 
 C1, P1 = espacio("clientes", "C1"), espacio("proveedores", "P1")
 AVISO = {"texto": "Suben los precios en enero", "fecha": "2026-11-29"}
@@ -195,31 +197,82 @@ def test_compras_tampoco_cambia_un_aviso_limitado(
 
 
 def test_quien_escribia_cuando_se_limita_no_deja_nada_a_la_vista(
-    almacen: Any, preferencia: Callable[..., None], restringir: Callable[..., Restriccion], como: Any
+    almacen: Any,
+    preferencia: Callable[..., None],
+    restringir: Callable[..., Restriccion],
+    como: Any,
+    propietario: psycopg.Connection,
 ) -> None:
     """A write that was in flight is found by the restriction, which waits for it."""
     preferencia("C1")
     agente = como("memoria_agentes")
-    hecha = threading.Event()
-
-    def limitar() -> None:
-        from django.db import connection
-
-        restringir()
-        hecha.set()
-        connection.close()
-
     with agente.transaction():
         agente.execute(
             "INSERT INTO langgraph.store (prefix, key, value) VALUES ('clientes.C1', 'pref-horario', '{}')"
         )
-        hilo = threading.Thread(target=limitar)
-        hilo.start()
-        assert not hecha.wait(0.3)
-    hilo.join(10)
-    assert hecha.is_set()
+        limitacion = EnOtroHilo(restringir).empezar()
+        esperar_a_que_espere(propietario)
+    limitacion.resultado()
     assert leido(almacen) == set()
     assert Documento.objects.filter(limitado=True).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("primero", "leidas"), [("limitar", {"pref-horario"}), ("levantar", {"pref-idioma", "pref-horario"})]
+)
+def test_levantar_la_ficha_a_la_vez_que_cambia_la_de_un_documento(
+    primero: str,
+    leidas: set[str],
+    almacen: Any,
+    preferencia: Callable[..., None],
+    restringir: Callable[..., Restriccion],
+    propietario: psycopg.Connection,
+    dpo: Any,
+) -> None:
+    """Neither sees what the other has not committed: each marks by what is in force, so they take turns."""
+    preferencia("C1", "idioma")
+    preferencia("C1", "horario", "tarde")
+    ficha = restringir()
+    documento = restringir("pref-idioma") if primero == "levantar" else None
+    levantar = EnOtroHilo(lambda: servicios.levantar(restriccion=ficha, motivo="Era suya", por=dpo))
+    with ExitStack() as pila, transaction.atomic():
+        if documento:
+            servicios.levantar(restriccion=documento, motivo="Era suyo", por=dpo)
+        else:
+            restringir("pref-idioma")
+        pila.enter_context(levantar)
+        esperar_a_que_espere(propietario, "%")
+    levantar.resultado()
+    assert leido(almacen) == leidas
+
+
+def test_levantar_mientras_se_suprime_espera_y_dice_que_ya_no_esta(
+    preferencia: Callable[..., None],
+    restringir: Callable[..., Restriccion],
+    hasta: Callable[..., Any],
+    propietario: psycopg.Connection,
+    dpo: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The erasure has the documents and will want the restriction: neither waits for the other for ever."""
+    preferencia("C1")
+    limitacion = restringir("pref-idioma")
+    solicitud = hasta(Estado.APROBADA, "C1")
+    levantar = EnOtroHilo(lambda: servicios.levantar(restriccion=limitacion, motivo="Era suyo", por=dpo))
+    hilos = destino("hilos")  # its turn comes after that of the documents
+    suprimir = hilos.suprimir
+    with ExitStack() as pila:
+
+        def con_alguien_que_levanta(sujeto: Sujeto) -> Recuento:
+            pila.enter_context(levantar)
+            esperar_a_que_espere(propietario, "%")
+            return suprimir(sujeto)
+
+        monkeypatch.setattr(hilos, "suprimir", con_alguien_que_levanta)
+        servicios.ejecutar(solicitud=solicitud)
+    with pytest.raises(DatoNoValido, match="ya no está en vigor"):
+        levantar.resultado()
+    assert solicitud.estado == Estado.COMPLETADA
 
 
 # -- keeping ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import date
 from typing import Any
 
@@ -23,6 +24,7 @@ from privacidad.destinos import destino
 from privacidad.errores import DatoNoValido, ErrorDePrivacidad
 from privacidad.estados import Estado
 from privacidad.models import Exclusion, Mencion, Restriccion, Solicitud
+from tests.esperas import EnOtroHilo, esperar_a_que_espere
 
 TELEFONO = {"telefono": "612345678"}
 
@@ -215,6 +217,50 @@ def test_la_que_se_retiene_a_mitad_lo_deshace_todo(
         servicios.ejecutar(solicitud=otra)
     assert Documento.objects.count() == 2
     assert Solicitud.objects.get(pk=otra.pk).estado == Estado.APROBADA
+
+
+def test_una_conversacion_que_se_estaba_borrando_no_se_retiene(
+    hasta: Callable[..., Any],
+    conversacion: Callable[..., None],
+    propietario: Any,
+    como: Callable[[str], psycopg.Connection],
+    dpo: Any,
+) -> None:
+    conversacion("RA1", "h1")
+    solicitud = hasta(Estado.REVISADA, "RA1")
+    retener = EnOtroHilo(
+        lambda: servicios.excluir(
+            solicitud=solicitud, destino="hilos", clave="h1", motivo="reclamacion", por=dpo
+        )
+    )
+    with ExitStack() as pila, propietario.transaction():
+        propietario.execute("SELECT langgraph.borrar_hilos(ARRAY['h1'])")
+        propietario.execute("DELETE FROM hilos WHERE thread_id = 'h1'")
+        pila.enter_context(retener)
+        esperar_a_que_espere(como("postgres"), 'INSERT INTO "privacidad_exclusion"%')
+    with pytest.raises(DatoNoValido, match="se acaba de borrar"):
+        retener.resultado()
+    assert not Exclusion.objects.exists()
+
+
+def test_de_un_identificador_que_no_cabe_tal_cual_en_la_memoria_tambien_se_retiene(
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    almacen: Any,
+    dpo: Any,
+    fila: Callable[..., Any],
+) -> None:
+    raro = "R.A%1\t\r\n2"
+    preferencia(raro, "contacto", "por correo")
+    servicios.excluir(
+        solicitud=hasta(Estado.REVISADA, raro),
+        destino="memoria",
+        clave="pref-contacto",
+        motivo="reclamacion",
+        por=dpo,
+    )
+    with pytest.raises(DatoRetenido):
+        almacen.delete(espacio("clientes", raro), "pref-contacto")
 
 
 def test_caducada_no_se_barre_ni_la_leen_los_agentes(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.store.base import PutOp
 from psycopg.types.json import Jsonb
@@ -20,9 +19,10 @@ from memoria.hilos import HiloSuprimido
 from memoria.models import Documento, Hilo
 from memoria.politica import PoliticaIncumplida
 from memoria.vallas import CODIGO_HILO, CODIGO_SUJETO, ConversacionSuprimida, SujetoSuprimido
-from privacidad import servicios, vallas
+from privacidad import retenidos, servicios, vallas
 from privacidad.errores import EscriturasEnCurso
 from privacidad.estados import Estado
+from tests.esperas import EnOtroHilo, esperar_a_que_espere
 from tests.memoria.procesos import ejecutar as ejecutar_proceso
 
 NUEVO_DOCUMENTO = "INSERT INTO langgraph.store (prefix, key, value) VALUES (%s, 'x', '{}')"
@@ -304,7 +304,8 @@ def test_lo_borrado_no_se_lee_tampoco_desde_otro_proceso(borrado: Any, almacen: 
         "    config = configuracion(ContextoCliente(cliente_id='C1', tienda='T1'), 'h-C1-a')\n"
         "    print(json.dumps([len(a.search(('clientes', 'C1'))), h.get_tuple(config) is not None]))\n"
     )
-    assert proceso.json == [0, False] if proceso.codigo == 0 else proceso.errores
+    assert proceso.codigo == 0, proceso.errores
+    assert proceso.json == [0, False]
 
 
 # -- who is not -----------------------------------------------------------------------------------------
@@ -383,7 +384,7 @@ def test_una_escritura_en_vuelo_se_espera_y_se_borra(
     agente.execute("BEGIN")
     agente.execute(NUEVO_DOCUMENTO, ["clientes.C1"])
     agente.execute(NUEVO_HILO, ["h-C1-z", "C1"])
-    with en_otro_hilo(lambda: servicios.ejecutar(solicitud=solicitud)) as supresion:
+    with EnOtroHilo(lambda: servicios.ejecutar(solicitud=solicitud)) as supresion:
         esperar_a_que_espere(propietario, "%vallas.levantar%")
         agente.execute("COMMIT")
     evidencia = supresion.resultado()
@@ -412,13 +413,46 @@ def test_una_escritura_que_llega_durante_la_supresion_espera_y_se_rechaza(
     }[sentencia]
     agente = como("memoria_agentes")
     with retenida(solicitud, propietario) as supresion:
-        with en_otro_hilo(lambda: intento(agente, consulta, parametros)) as escritura:
+        with EnOtroHilo(lambda: intento(agente, consulta, parametros)) as escritura:
             esperar_a_que_espere(propietario, "INSERT INTO%")
             supresion.soltar()
         assert escritura.resultado() == codigo
     assert supresion.resultado().destinos["hilos"]["borrados"]["hilos"] == 1
     assert not Documento.objects.exists()
     assert not Hilo.objects.exists()
+
+
+def test_quien_espera_a_la_supresion_no_la_detiene_al_apartar_lo_retenido(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    como: Callable[[str], psycopg.Connection],
+    propietario: Any,
+    dpo: Any,
+    otro_dpo: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is held back is restricted, and whoever writes asks for the lock of restrictions too."""
+    preferencia("C1")
+    preferencia("C1", "horario")
+    solicitud = hasta(Estado.REVISADA)
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-idioma", motivo="reclamacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    agente = como("memoria_agentes")
+    apartar = retenidos.apartar
+    with ExitStack() as pila:
+        escritura = EnOtroHilo(lambda: intento(agente, NUEVO_DOCUMENTO, ["clientes.C1"]))
+
+        def con_alguien_esperando(de: Any) -> None:
+            pila.enter_context(escritura)
+            esperar_a_que_espere(propietario, "INSERT INTO langgraph.store%")
+            apartar(de)
+
+        monkeypatch.setattr(retenidos, "apartar", con_alguien_esperando)
+        servicios.ejecutar(solicitud=solicitud)
+    assert escritura.resultado() == CODIGO_SUJETO
+    assert [(d.key, d.limitado) for d in Documento.objects.all()] == [("pref-idioma", True)]
 
 
 def test_un_punto_de_control_que_llega_durante_la_supresion_se_rechaza(
@@ -432,7 +466,7 @@ def test_un_punto_de_control_que_llega_durante_la_supresion_se_rechaza(
         punto = (
             "INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (%s, '9', '{}')"
         )
-        with en_otro_hilo(lambda: intento(agente, punto, ["h-C1-a"])) as escritura:
+        with EnOtroHilo(lambda: intento(agente, punto, ["h-C1-a"])) as escritura:
             esperar_a_que_espere(propietario, "INSERT INTO langgraph.checkpoints%")
             supresion.soltar()
         assert escritura.resultado() == "23503"  # foreign_key_violation
@@ -473,7 +507,7 @@ def test_una_carga_grande_no_agota_los_cerrojos_y_una_supresion_la_espera(
         " SELECT 'clientes.X' || n, 'k', '{}' FROM generate_series(1, 20000) n"
     )
     carga.execute(NUEVO_DOCUMENTO, ["clientes.C1"])
-    with en_otro_hilo(lambda: servicios.ejecutar(solicitud=solicitud)) as supresion:
+    with EnOtroHilo(lambda: servicios.ejecutar(solicitud=solicitud)) as supresion:
         esperar_a_que_espere(propietario, "%vallas.levantar%")
         carga.execute("COMMIT")
     assert supresion.resultado().destinos["memoria"]["borrados"]["documentos"] == 2
@@ -581,43 +615,6 @@ def intento(conexion: Any, sentencia: str, parametros: list[str]) -> str:
     return ""
 
 
-class EnOtroHilo:
-    """A call in a thread, with connections of its own; ``resultado()`` gives what it returned or raised."""
-
-    def __init__(self, llamada: Callable[[], Any]) -> None:
-        self._llamada = llamada
-        self._valor: Any = None
-        self._error: BaseException | None = None
-        self._hilo = threading.Thread(target=self._correr)
-
-    def _correr(self) -> None:
-        try:
-            self._valor = self._llamada()
-        except BaseException as error:  # noqa: BLE001 - raised again by resultado()
-            self._error = error
-        finally:
-            connection.close()
-
-    def __enter__(self) -> Any:
-        self._hilo.start()
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        self._hilo.join(30)
-
-    def en_marcha(self) -> bool:
-        return self._hilo.is_alive()
-
-    def resultado(self) -> Any:
-        assert not self._hilo.is_alive()
-        if self._error:
-            raise self._error
-        return self._valor
-
-
-en_otro_hilo = EnOtroHilo
-
-
 class Retenida(EnOtroHilo):
     """An erasure that has deleted everything and waits, on a lock of ours, to write its evidence."""
 
@@ -641,18 +638,3 @@ class Retenida(EnOtroHilo):
 
 
 retenida = Retenida
-
-
-def esperar_a_que_espere(propietario: Any, patron: str) -> None:
-    """Until some session waits for a lock in a statement like that."""
-    for _ in range(300):
-        if propietario.execute(ESPERANDO, [patron]).fetchone():
-            return
-        threading.Event().wait(0.05)
-    raise AssertionError("nobody came to wait for a lock")
-
-
-ESPERANDO = """
-SELECT pid FROM pg_stat_activity
-WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid() AND query ILIKE %s
-"""
