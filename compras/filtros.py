@@ -13,16 +13,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from compras import servicios
-from compras.forms import IMPORTANCIAS, CampoProveedor
+from compras.forms import IMPORTANCIAS, CampoProveedor, campo_fecha
 from compras.listado import SIN_AUTOR, Filtros
 from compras.models import Proveedor
 from compras.sugerencias import etiqueta
+from memoria.explorador.formulario import INVISIBLES
 from memoria.politica import ESPACIOS
 
 _MAXIMOS = {c.nombre: c.maximo for c in ESPACIOS["proveedores"].campos}
 #: Of a file that is imported from the page: a notice is seldom longer than a kilobyte.
 MAXIMO_DE_BYTES = 1_048_576
-_FORMATOS = ["%Y-%m-%d", "%d/%m/%Y"]  # what a date control sends, and what is typed where there is none
 
 
 class CampoCualquierProveedor(CampoProveedor):
@@ -52,21 +52,11 @@ def escrito(datos: Mapping[str, Any]) -> dict[str, Any]:
     return datos
 
 
-def _fecha(etiqueta: Any) -> forms.DateField:
-    return forms.DateField(
-        label=etiqueta,
-        required=False,
-        input_formats=_FORMATOS,
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        error_messages={"invalid": gettext_lazy("Escriba una fecha que exista, como 31/12/2026.")},
-    )
-
-
 class _ConFiltros(forms.Form):
     """What the list and the search can both be narrowed by."""
 
-    desde = _fecha(gettext_lazy("Desde"))
-    hasta = _fecha(gettext_lazy("Hasta"))
+    desde = campo_fecha(label=gettext_lazy("Desde"), required=False)
+    hasta = campo_fecha(label=gettext_lazy("Hasta"), required=False)
     importancia = forms.ChoiceField(
         label=gettext_lazy("Importancia"),
         required=False,
@@ -145,7 +135,7 @@ class FormularioBusqueda(_ConFiltros):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         error_messages={
             "required": gettext_lazy("Para buscar, escriba qué busca."),
-            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+            **INVISIBLES,
         },
     )
     field_order = ["proveedor", "consulta", "desde", "hasta", "importancia"]
@@ -205,7 +195,7 @@ class FormularioBuscarProveedor(forms.Form):
         max_length=200,
         error_messages={
             "required": gettext_lazy("Escriba parte del código o del nombre."),
-            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+            **INVISIBLES,
         },
     )
 
@@ -218,14 +208,14 @@ class FormularioProveedor(forms.Form):
         help_text=gettext_lazy("El mismo que en la aplicación de compras. No se puede cambiar después."),
         error_messages={
             "required": gettext_lazy("Escriba el código."),
-            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+            **INVISIBLES,
         },
     )
     nombre = forms.CharField(
         label=gettext_lazy("Nombre"),
         error_messages={
             "required": gettext_lazy("Escriba el nombre."),
-            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+            **INVISIBLES,
         },
     )
     activo = forms.BooleanField(

@@ -19,10 +19,10 @@ from compras.errores import AvisoNoValido
 from compras.lectura import Aviso
 from compras.models import Proveedor, Retirada
 from compras.sugerencias import el_que_es, etiqueta, sugerir
+from memoria.explorador.formulario import INVISIBLES
 from memoria.identificadores_form import ConIdentificadores
 from memoria.politica import Importancia
 
-_FORMATOS = ["%Y-%m-%d", "%d/%m/%Y"]  # what a date control sends, and what is typed where there is none
 #: The list of suggestions of the field of the supplier, on its page.
 LISTA = "proveedores-sugeridos"
 IMPORTANCIAS = [
@@ -84,6 +84,19 @@ class CampoProveedor(forms.Field):
         )
 
 
+def campo_fecha(**opciones: Any) -> forms.DateField:
+    """A day, as a date control sends it or as it is typed where there is none."""
+    return forms.DateField(
+        input_formats=["%Y-%m-%d", "%d/%m/%Y"],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        error_messages={
+            "required": gettext_lazy("Indique la fecha."),
+            "invalid": gettext_lazy("Escriba una fecha que exista, como 31/12/2026."),
+        },
+        **opciones,
+    )
+
+
 class FormularioAviso(ConIdentificadores, forms.Form):
     """What a notice says; ``contenido`` is ready for the services."""
 
@@ -98,33 +111,21 @@ class FormularioAviso(ConIdentificadores, forms.Form):
         help_text=gettext_lazy("Lo que conviene saber antes de pedir a este proveedor."),
         error_messages={
             "required": gettext_lazy("Escriba el texto del aviso."),
-            "null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos."),
+            **INVISIBLES,
         },
     )
-    fecha = forms.DateField(
-        label=gettext_lazy("Fecha"),
-        input_formats=_FORMATOS,
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
-        help_text=gettext_lazy("El día en que se supo."),
-        error_messages={
-            "required": gettext_lazy("Indique la fecha."),
-            "invalid": gettext_lazy("Escriba una fecha que exista, como 31/12/2026."),
-        },
-    )
+    fecha = campo_fecha(label=gettext_lazy("Fecha"), help_text=gettext_lazy("El día en que se supo."))
     importancia = forms.ChoiceField(label=gettext_lazy("Importancia"), choices=IMPORTANCIAS)
     asunto = forms.CharField(
         label=gettext_lazy("Asunto"),
         required=False,
         help_text=gettext_lazy("Opcional: unas pocas palabras."),
-        error_messages={"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")},
+        error_messages=INVISIBLES,
     )
-    valido_hasta = forms.DateField(
+    valido_hasta = campo_fecha(
         label=gettext_lazy("Válido hasta"),
         required=False,
-        input_formats=_FORMATOS,
-        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         help_text=gettext_lazy("Opcional: el último día en que es cierto."),
-        error_messages={"invalid": gettext_lazy("Escriba una fecha que exista, como 31/12/2026.")},
     )
 
     contenido: dict[str, Any]
@@ -223,13 +224,13 @@ class FormularioRetirada(forms.Form):
         label=gettext_lazy("Referencia de la incidencia"),
         required=False,
         help_text=gettext_lazy("Solo si ya es una incidencia, como INC-2026-0031."),
-        error_messages={"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")},
+        error_messages=INVISIBLES,
     )
     explicacion = forms.CharField(
         label=gettext_lazy("Algo que añadir"),
         required=False,
         help_text=gettext_lazy("Unas pocas palabras, sin datos de personas."),
-        error_messages={"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")},
+        error_messages=INVISIBLES,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,9 +17,7 @@ from compras.lectura import Aviso
 from compras.models import Proveedor
 from compras.sugerencias import sugerir
 from memoria.explorador.acceso import Peticion, con_permiso
-
-#: A mark on the message of success: the page that shows it forgets the draft (static/memoria/borrador.js).
-GUARDADO = "borrador-guardado"
+from memoria.explorador.formulario import GUARDADO, estado
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -70,7 +70,7 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
             "iguales": iguales,
             "enviado": request.method == "POST",
         },
-        status=_estado(request),
+        status=estado(request),
     )
 
 
@@ -79,7 +79,7 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
 def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
     proveedor = get_object_or_404(Proveedor, codigo=codigo)
     actual = lectura.uno(codigo, clave)
-    cambiado = False
+    cambiado: dict[str, Any] = {}
     if request.method == "POST":
         # Also when the notice went away meanwhile: what was being typed is not lost.
         formulario = FormularioCorreccion(request.POST)
@@ -103,8 +103,12 @@ def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
         except AvisoCambiado as error:
             messages.warning(request, str(error))
             actual = lectura.uno(codigo, clave)
-            cambiado = True
             if actual:
+                cambiado = {
+                    "cambiado": True,
+                    "quien_cambio": servicios.quien_cambio(proveedor, clave),
+                    "cuando_cambio": actual.version,
+                }
                 formulario = formulario.sobre(actual)
         except ErrorDeCompras as error:
             formulario.add_error(None, str(error))
@@ -120,14 +124,13 @@ def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             "title": _("Corregir un aviso"),
             "formulario": formulario.con_foco(),
             "aviso": actual,
-            "autor_del_cambio": servicios.quien_cambio(proveedor, clave) if cambiado else None,
             "codigo": codigo,
             "clave": clave,
             "nombre": proveedor.nombre,
-            "cambiado": cambiado,
             "enviado": request.method == "POST",
+            **cambiado,
         },
-        status=_estado(request),
+        status=estado(request),
     )
 
 
@@ -153,8 +156,3 @@ def _iguales_sin_ver(request: Peticion, formulario: FormularioNuevo) -> list[Avi
         return []
     vistas = set(request.POST.getlist("iguales_vistos"))
     return [] if {a.clave for a in iguales} <= vistas else iguales
-
-
-def _estado(request: Peticion) -> int:
-    """Of a page with a form: what was sent and is shown again was not saved."""
-    return 422 if request.method == "POST" else 200

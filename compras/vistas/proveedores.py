@@ -16,6 +16,7 @@ from compras.errores import ErrorDeCompras, ProveedorNoValido
 from compras.filtros import FormularioBuscarProveedor, FormularioProveedor, FormularioUnir
 from compras.models import Proveedor
 from memoria.explorador.acceso import Peticion, con_permiso
+from memoria.explorador.formulario import estado
 
 PROVEEDORES_POR_PAGINA = 50
 
@@ -72,7 +73,7 @@ def nuevo(request: Peticion) -> HttpResponse:
         request,
         "compras/proveedor_nuevo.html",
         {"title": _("Añadir un proveedor"), "formulario": formulario},
-        status=422 if formulario.is_bound else 200,
+        status=estado(request),
     )
 
 
@@ -113,7 +114,7 @@ def proveedor(request: Peticion, codigo: str) -> HttpResponse:
             "puede_ver_avisos": request.user.has_perm(servicios.VER),
             "puede_unir": puede_cambiar and request.user.has_perm(servicios.ESCRIBIR),
         },
-        status=422 if request.method == "POST" else 200,
+        status=estado(request),
     )
 
 

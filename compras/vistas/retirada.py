@@ -16,8 +16,8 @@ from compras import lectura, servicios
 from compras.errores import AvisoNoExiste, AvisoNoValido, ErrorDeCompras
 from compras.forms import FormularioRetirada
 from compras.models import Proveedor, Retirada
-from compras.vistas.escritura import GUARDADO
 from memoria.explorador.acceso import Peticion, con_permiso
+from memoria.explorador.formulario import GUARDADO, estado
 
 RETIRADOS_POR_PAGINA = 50
 
@@ -66,7 +66,7 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             "dias": servicios.DIAS_PARA_REPONER,
             "conservable": servicios.conservable(proveedor),
         },
-        status=422 if request.method == "POST" else 200,
+        status=estado(request),
     )
 
 

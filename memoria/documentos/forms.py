@@ -12,6 +12,7 @@ from memoria.documentos import servicios
 from memoria.documentos.errores import DocumentoNoValido
 from memoria.documentos.models import LARGO_MAXIMO_MOTIVO, Pagina
 from memoria.documentos.rutas import RutaNoValida, comprobar_ruta
+from memoria.explorador.formulario import INVISIBLES
 from memoria.identificadores_form import ConIdentificadores, sin_identificadores
 from memoria.politica import Importancia
 
@@ -19,7 +20,6 @@ IMPORTANCIAS = [
     (Importancia.NORMAL.value, gettext_lazy("Normal")),
     (Importancia.ALTA.value, gettext_lazy("Alta: se encuentra antes")),
 ]
-_INVISIBLES = {"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")}
 
 
 class FormularioDocumento(ConIdentificadores, forms.Form):
@@ -32,7 +32,7 @@ class FormularioDocumento(ConIdentificadores, forms.Form):
 
     titulo = forms.CharField(
         label=gettext_lazy("Título"),
-        error_messages={"required": gettext_lazy("Escriba un título."), **_INVISIBLES},
+        error_messages={"required": gettext_lazy("Escriba un título."), **INVISIBLES},
     )
     importancia = forms.ChoiceField(
         label=gettext_lazy("Importancia"), choices=IMPORTANCIAS, initial=Importancia.NORMAL.value
@@ -46,7 +46,7 @@ class FormularioDocumento(ConIdentificadores, forms.Form):
             "Con almohadillas se hacen los apartados («## Plazos»); con guiones, las listas; con dos "
             "asteriscos, la **negrita**. Un apartado por asunto: así se encuentra mejor."
         ),
-        error_messages=_INVISIBLES,
+        error_messages=INVISIBLES,
     )
 
     contenido: dict[str, Any]
@@ -69,7 +69,7 @@ class FormularioNuevo(FormularioDocumento):
             "El nombre con el que se guarda, como «portes.md» o «acuerdos/devoluciones.md». No se puede "
             "cambiar después."
         ),
-        error_messages={"required": gettext_lazy("Escriba una ruta, como «portes.md»."), **_INVISIBLES},
+        error_messages={"required": gettext_lazy("Escriba una ruta, como «portes.md»."), **INVISIBLES},
     )
     field_order = ["ruta"]
 
@@ -88,7 +88,7 @@ class FormularioCambio(FormularioDocumento):
         required=False,
         max_length=LARGO_MAXIMO_MOTIVO,
         help_text=gettext_lazy("Opcional: unas palabras para quien mire la historia."),
-        error_messages=_INVISIBLES,
+        error_messages=INVISIBLES,
     )
     version = forms.IntegerField(
         widget=forms.HiddenInput,
@@ -119,7 +119,7 @@ class FormularioBorrado(forms.Form):
         validators=[sin_identificadores],
         error_messages={
             "required": gettext_lazy("Escriba por qué se borra: quedará en su historia."),
-            **_INVISIBLES,
+            **INVISIBLES,
         },
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
@@ -132,5 +132,5 @@ class FormularioBusqueda(forms.Form):
         label=gettext_lazy("Qué busca"),
         max_length=LARGO_MAXIMO_CONSULTA,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        error_messages={"required": gettext_lazy("Para buscar, escriba qué busca."), **_INVISIBLES},
+        error_messages={"required": gettext_lazy("Para buscar, escriba qué busca."), **INVISIBLES},
     )

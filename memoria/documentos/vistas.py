@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import escape
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -26,11 +27,10 @@ from memoria.documentos.papelera import DIAS_EN_LA_PAPELERA
 from memoria.documentos.puerta import del_espacio
 from memoria.documentos.render import a_html
 from memoria.explorador.acceso import Peticion
+from memoria.explorador.formulario import GUARDADO, estado
 from memoria.identificadores_form import NOMBRES as NOMBRES_DE_DATOS
 
 F = TypeVar("F", Pagina, Version)
-#: A mark on the message of success: the page that shows it forgets the draft (static/memoria/borrador.js).
-GUARDADO = "borrador-guardado"
 
 
 @login_required
@@ -53,20 +53,21 @@ def lista(request: Peticion, espacio: str) -> HttpResponse:
         if busqueda.is_valid():
             hallazgos, por_significado = lectura.buscar(espacio, busqueda.cleaned_data["consulta"])
             contexto |= {"buscado": True, "hallazgos": hallazgos, "sin_significado": not por_significado}
-        estado = 422 if busqueda.errors else 200
+        codigo = 422 if busqueda.errors else 200
         plantilla = "documentos/hallados.html"
     else:
-        busqueda, estado, plantilla = FormularioBusqueda(), 200, "documentos/lista.html"
+        busqueda, codigo, plantilla = FormularioBusqueda(), 200, "documentos/lista.html"
         borradas = "borrados" in request.GET
+        filtro: dict[str, str | int] = {"borrados": ""} if borradas else {}
         pagina = lectura.lista(espacio, despues=_numero(request.GET.get("despues", "")), borradas=borradas)
         contexto |= {
             "filas": _con_autor(pagina.paginas),
             "borradas": borradas,
             "dias_en_la_papelera": DIAS_EN_LA_PAPELERA,
-            "primera": "despues" in request.GET,
-            "siguiente": pagina.siguiente,
+            "primera": f"?{urlencode(filtro)}" if "despues" in request.GET else None,
+            "siguiente": pagina.siguiente and f"?{urlencode({**filtro, 'despues': pagina.siguiente})}",
         }
-    return _pagina(request, plantilla, espacio, busqueda=busqueda, status=estado, **contexto)
+    return _pagina(request, plantilla, espacio, busqueda=busqueda, status=codigo, **contexto)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -96,7 +97,7 @@ def nuevo(request: Peticion, espacio: str) -> HttpResponse:
         title=_("Escribir un documento"),
         formulario=formulario,
         enviado=request.method == "POST",
-        status=_estado(request),
+        status=estado(request),
     )
 
 
@@ -148,7 +149,8 @@ def editar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
             cambiado = {
                 "cambiado": True,
                 "diferencias": diferencias(pagina.texto, suyo),
-                "autor": _con_autor([pagina])[0][1],
+                "quien_cambio": _con_autor([pagina])[0][1],
+                "cuando_cambio": pagina.actualizada,
             }
             formulario = formulario.sobre(pagina)
         except ErrorDeDocumentos as error:
@@ -170,7 +172,7 @@ def editar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
         formulario=formulario,
         pagina=pagina,
         enviado=request.method == "POST",
-        status=_estado(request),
+        status=estado(request),
         **cambiado,
     )
 
@@ -211,7 +213,7 @@ def borrar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
         formulario=formulario,
         pagina=pagina,
         dias_en_la_papelera=DIAS_EN_LA_PAPELERA,
-        status=_estado(request),
+        status=estado(request),
     )
 
 
@@ -335,8 +337,3 @@ def _sin_titulo(pagina: Pagina) -> str:
 def _numero(enviado: str) -> int | None:
     """What was sent, when it is a number that a table can hold."""
     return int(enviado) if enviado.isascii() and enviado.isdigit() and len(enviado) < 19 else None
-
-
-def _estado(request: HttpRequest) -> int:
-    """Of a page with a form: what was sent and is shown again was not saved."""
-    return 422 if request.method == "POST" else 200
