@@ -149,7 +149,7 @@ def test_what_is_already_written_is_shown_while_typing_and_before_saving_it_agai
     assert len(guardados()) == 1
     visita.quejas = [q for q in visita.quejas if "422" not in q]
     visita.revisar()
-    pagina.get_by_role("button", name="Guardar de todos modos").click()
+    pagina.get_by_role("button", name="Guardar igualmente").click()
     expect(pagina.get_by_text("El aviso está guardado")).to_be_visible()
     assert len(guardados()) == 2
 
