@@ -19,8 +19,6 @@ from privacidad.models import Asiento, Evidencia
 
 #: The key of an entry's ``datos`` that holds the digest. Entries from before there was one have none.
 HUELLA = "huella_evidencia"
-#: Who counted, in an evidence rebuilt from its entry after a restore: it holds the counts and no more.
-SEGUN_EL_REGISTRO = "según el registro"
 #: Evidence read at a time: each one holds the text of every statement that ran.
 LOTE = 50
 
@@ -92,7 +90,7 @@ class _Contenido(NamedTuple):
         """Whether this is what an entry of the register tells. One that was altered may tell anything."""
         if not isinstance(datos, dict):
             return False
-        if HUELLA in datos and self.rol != SEGUN_EL_REGISTRO:
+        if HUELLA in datos and self.rol != Evidencia.SEGUN_EL_REGISTRO:
             return bool(datos[HUELLA] == self.huella())
         dicho = (datos.get("resultado"), _en_iso(datos.get("momento")), datos.get("posicion_wal"))
         if dicho != (self.resultado, self.momento, self.posicion_wal):

@@ -189,7 +189,7 @@ def _evidencia(evidencia: Evidencia) -> Datos:
         "rol": evidencia.rol,
         "sesion": evidencia.sesion,
         "posicion_wal": evidencia.posicion_wal,
-        "vectores_huerfanos": evidencia.vectores_huerfanos,
+        "vectores_huerfanos": evidencia.huerfanos,
         "destinos": evidencia.destinos,
         "lineas": list(_lineas(evidencia.destinos)),
     }

@@ -355,12 +355,16 @@ def _comprobar(papel: Papel, datos: Datos) -> None:
         pares += [
             ("Rol que contó y borró", f"{evidencia['rol']} (sesión: {evidencia['sesion']})"),
             ("Posición del WAL", evidencia["posicion_wal"]),
-            ("Vectores sin documento", f"{numero(evidencia['vectores_huerfanos'])} en toda la tabla"),
+            ("Vectores sin documento", _en_toda_la_tabla(evidencia["vectores_huerfanos"])),
         ]
     if datos.get("anteriores"):
         pares.append(("Documentos anteriores", ", ".join(datos["anteriores"])))
     if pares:
         papel.ficha(pares)
+
+
+def _en_toda_la_tabla(vectores: int | None) -> str:
+    return "no consta" if vectores is None else f"{numero(vectores)} en toda la tabla"
 
 
 _CUERPOS: Mapping[str, Callable[[Papel, Datos], None]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -33,6 +35,9 @@ class Evidencia(SoloAnexar):
         #: 0 before and 0 after. A mistyped id counts 0 too, so this never is a proof of erasure.
         SIN_DATOS = "sin_datos", _("Sin datos localizados")
 
+    #: Who counted, in one rebuilt from its entry after a restore: it holds the counts and no more.
+    SEGUN_EL_REGISTRO: ClassVar[str] = "según el registro"
+
     solicitud = models.ForeignKey(
         Solicitud, models.PROTECT, related_name="evidencias", verbose_name=_("solicitud")
     )
@@ -63,6 +68,11 @@ class Evidencia(SoloAnexar):
     @property
     def sin_datos(self) -> bool:
         return self.resultado == self.Resultado.SIN_DATOS
+
+    @property
+    def huerfanos(self) -> int | None:
+        """The orphan vectors that were counted; ``None`` in one rebuilt from its entry, which has none."""
+        return None if self.rol == self.SEGUN_EL_REGISTRO else self.vectores_huerfanos
 
 
 class Exclusion(models.Model):

