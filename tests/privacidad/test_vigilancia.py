@@ -393,6 +393,25 @@ def test_lo_que_estaba_por_verificar_se_verifica_y_cierra_la_solicitud(
     assert len(servidor.pedidas("DELETE")) == 1
 
 
+def test_la_que_no_se_puede_verificar_no_impide_lo_demas(
+    hasta: Callable[..., Any], servidor: ServidorLangfuse
+) -> None:
+    """One whose reserved data cannot be read, say: it is told, and the others and the reminders go on."""
+    servidor.modo = "asincrono"
+    una, otra = (hasta(Estado.APROBADA, c) for c in ("C1", "C2"))
+    for solicitud in (una, otra):
+        servidor.poner(solicitud.sujeto_id, 2)
+        servicios.ejecutar(solicitud=solicitud)
+        assert solicitud.estado == Estado.PARCIAL
+    Solicitud.objects.filter(pk=una.pk).update(reservado=b"otra cosa")
+    servidor.procesar()
+    datos, avisos, codigo = ordenar()
+    assert (datos["completadas"], codigo) == (1, 3)
+    assert f"{una.referencia}: No se puede descifrar" in avisos
+    otra.refresh_from_db()
+    assert otra.estado == Estado.COMPLETADA
+
+
 # -- mentions -----------------------------------------------------------------------------------------
 
 

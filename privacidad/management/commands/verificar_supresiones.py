@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
 from privacidad import destinos, recordatorios, servicios, vigilancia
-from privacidad.errores import OtraSolicitudAbierta, TransicionNoPermitida
+from privacidad.errores import ErrorDePrivacidad, OtraSolicitudAbierta, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Gestion, Solicitud
 
@@ -33,7 +33,7 @@ class Command(ComandoMemoria):
                 )
                 % {"referencia": referencia}
             )
-        completadas = 0 if simular else self._verificar(plazo)
+        completadas, fallidas = (0, 0) if simular else self._verificar(plazo)
         enviados, avisado = self._recordar(simular)
         for nombre, motivo in busqueda.sin_respuesta.items():
             self.avisar(f"{destinos.destino(nombre).etiqueta}: {motivo}")
@@ -57,7 +57,7 @@ class Command(ComandoMemoria):
             "%(reaparecidas)d; recordatorios: %(recordatorios)d."
         )
         por_hacer = bool(menciones or busqueda.sin_solicitud)
-        bien = busqueda.completa and not busqueda.sin_respuesta and avisado and not por_hacer
+        bien = busqueda.completa and not busqueda.sin_respuesta and avisado and not por_hacer and not fallidas
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
     def _reabrir(self, hallazgo: vigilancia.Hallazgo, simular: bool) -> bool:
@@ -90,17 +90,22 @@ class Command(ComandoMemoria):
             )
         return [s.referencia for s in vueltas]
 
-    def _verificar(self, plazo: Plazo) -> int:
-        """Read back what was not confirmed yet; how many requests are complete with that."""
-        completadas = 0
+    def _verificar(self, plazo: Plazo) -> tuple[int, int]:
+        """Read back what was not confirmed yet; how many requests are complete with that, and how many could
+        not be looked at."""
+        completadas = fallidas = 0
         for solicitud in Solicitud.objects.filter(
             estado=Estado.PARCIAL, gestiones__estado=Gestion.Estado.POR_VERIFICAR
         ).distinct():
             if plazo.agotado:
                 break
-            servicios.verificar(solicitud=solicitud)
+            try:
+                servicios.verificar(solicitud=solicitud)
+            except ErrorDePrivacidad as error:
+                self.avisar(f"{solicitud.referencia}: {error}")
+                fallidas += 1
             completadas += solicitud.estado == Estado.COMPLETADA
-        return completadas
+        return completadas, fallidas
 
     def _recordar(self, simular: bool) -> tuple[int, bool]:
         """How many reminders, and whether none failed to go."""
