@@ -1,7 +1,7 @@
 """What a conversation says, as plain data, read from its latest checkpoint without instantiating anything.
 
 A checkpoint is bytes that somebody else wrote. The agents' own reader refuses what is not on its list of
-classes; here no class is made at all: of an object remain its name and what is inside it (M15).
+classes; here no class is made at all: of an object remain its name and what is inside it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ It holds no id and no name of the person, and no key of a row: those may name so
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -21,7 +20,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from memoria.explorador.palabras import nombre_de_espacio
-from privacidad import copias, plazos
+from privacidad import copias, plazos, registro
 from privacidad.destinos import DESTINOS
 from privacidad.estados import Estado
 from privacidad.fuentes import FUENTES
@@ -65,8 +64,8 @@ def reunir(
 
 
 def canonico(datos: Datos) -> bytes:
-    """The canonical JSON: sorted keys, no spaces, UTF-8."""
-    return json.dumps(datos, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    """The canonical JSON, as the register writes it, in UTF-8."""
+    return registro.canonico(datos).encode()
 
 
 def huella(datos: Datos) -> str:

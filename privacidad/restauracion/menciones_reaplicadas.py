@@ -47,7 +47,7 @@ def sin_hallar(lote: int, *, desde: int) -> list[str]:
     filas = {resumen_de_fila(*d) for d in _en_la_memoria(nuevas, lote)}
     for fuente in fuentes.FUENTES:
         filas |= {resumen_de_fila(*f.direccion) for f in _en_la_fuente(fuente, nuevas)}
-    dichos = {c.resumen for c in (*de_los_avisos(lote), *de_los_retirados())} if nuevas else set()
+    dichos = {c.resumen for c in (*de_los_avisos(lote), *de_los_retirados())}
     faltan = [d for d in nuevas if d.fila not in filas and d.contenido not in dichos]
     for d in faltan:
         registro.anotar(tipo="mencion_sin_hallar", referencia=d.referencia, datos={"fila": d.fila})

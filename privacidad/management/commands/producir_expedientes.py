@@ -21,7 +21,7 @@ class Command(ComandoMemoria):
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         simular = bool(opciones["dry_run"])
         cuentas = {"producidos": 0, "fallidos": 0}
-        # Few: each was asked for by a person. They are all that is in memory, and one file at a time.
+        # Each was asked for by a person, so they are few. In memory are these rows and one file at a time.
         for expediente in Expediente.objects.pendientes()[: opciones["batch_size"]]:
             if plazo.agotado:
                 break
