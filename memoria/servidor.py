@@ -73,6 +73,8 @@ def arrancar(en: Path) -> dict[str, str]:
         en.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CarpetaInservible(en) from error
+    if not os.access(en, os.W_OK | os.X_OK):
+        raise CarpetaInservible(en)
     with warnings.catch_warnings():
         # platformdirs warns when XDG_RUNTIME_DIR is unset; the folder it falls back to is not used by us.
         warnings.simplefilter("ignore")
@@ -81,7 +83,8 @@ def arrancar(en: Path) -> dict[str, str]:
 
     # The package keeps one lock file for every user of the machine: the second user could not open it.
     PostgresServer._lock = fasteners.InterProcessLock(en / "pg.lock")
-    _olvidar_muertos(en / "pg" / ".handle_pids.json")
+    with PostgresServer._lock:  # the list is everybody's
+        _olvidar_muertos(en / "pg" / ".handle_pids.json")
     servidor = get_server(en / "pg")
     uri = servidor.get_uri()
     with psycopg.connect(uri, autocommit=True) as conexion:

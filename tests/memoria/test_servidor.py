@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,6 +67,21 @@ def test_two_first_starts_at_once_and_the_data_stay(tmp_path: Path) -> None:
     despues = terminar(arrancar("-c", _EMPEZAR, str(tmp_path), "0"))
     assert despues.codigo == 0, despues.errores[-2000:]
     assert json.loads(despues.salida)["visitas"] == 3
+
+
+def test_a_folder_that_cannot_be_written_to_is_told() -> None:
+    codigo = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from memoria import servidor\n"
+        "if os.geteuid() == 0: os.setuid(65534)\n"  # root may write anywhere
+        "try: servidor.arrancar(Path(sys.argv[1]))\n"
+        "except servidor.CarpetaInservible: print('dicho')\n"
+    )
+    with tempfile.TemporaryDirectory() as cerrada:  # not tmp_path, which only its owner may enter
+        Path(cerrada).chmod(0o555)
+        p = terminar(arrancar("-c", codigo, cerrada))
+    assert p.salida == "dicho\n", p.errores
 
 
 def test_a_secret_is_made_once_whoever_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
