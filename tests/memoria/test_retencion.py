@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -235,6 +237,13 @@ class TestEntreBarridos:
         assert almacen_compras.search(nombre, query="subida de precios") == []
 
 
+def tardar(*, plazo: Plazo, simular: bool) -> dict[str, Any]:
+    """The sweep of a room that has more to do than there is time."""
+    while not plazo.agotado:
+        time.sleep(0.05)
+    return {"tardados": 1}
+
+
 class TestOrden:
     """``manage.py barrer``."""
 
@@ -266,6 +275,16 @@ class TestOrden:
         assert "Se borraría 1 documento caducado." in frase
         assert len(claves(propietario)) == 1
         assert Ejecucion.objects.get().simulada
+
+    def test_out_of_time_for_the_other_rooms_is_partial_too(
+        self, propietario: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(apps.get_app_config("documentos"), "barrido", f"{__name__}.tardar", raising=False)
+        sembrar(propietario, [("clientes", -1)])
+        with pytest.raises(CommandError) as error:
+            self.correr(max_seconds=1)
+        assert error.value.returncode == 3
+        assert Ejecucion.objects.get().recuento["borrados"] == 1
 
     def test_out_of_time_is_partial(self, propietario: psycopg.Connection) -> None:
         propietario.execute(

@@ -16,6 +16,8 @@ class Command(ComandoMemoria):
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         datos = barrer(lote=opciones["batch_size"], plazo=plazo, simular=opciones["dry_run"])
         otras = barrer_otras_salas(plazo=plazo, simular=opciones["dry_run"])
+        # The other rooms stop at the same time and do not say whether they had ended: then it is run again.
+        datos["completo"] = datos["completo"] and (datos["simulado"] or not plazo.agotado)
         return Resultado(
             {**datos, **otras},
             _frase(datos),
@@ -34,5 +36,5 @@ def _frase(datos: dict[str, Any]) -> str:
         frase = ngettext("Borrado %(n)s documento caducado.", "Borrados %(n)s documentos caducados.", n)
     frase %= {"n": n}
     if not datos["completo"]:
-        frase += " " + _("Quedan más: repita la orden para seguir.")
+        frase += " " + _("Puede quedar más: repita la orden para seguir.")
     return frase
