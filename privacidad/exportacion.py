@@ -212,6 +212,7 @@ def _cabecera(fichero: Path, linea: str) -> Cabecera:
     try:
         cabecera = Cabecera(**json.loads(linea))
         suya = cabecera.linea() + "\n" == linea and cabecera.formato == FORMATO
+        suya = suya and type(cabecera.entradas) is int
     except (TypeError, ValueError, RecursionError):
         raise _no_es_nuestro(fichero) from None
     if not suya:

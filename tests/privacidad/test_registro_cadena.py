@@ -432,6 +432,15 @@ def test_quien_no_tiene_la_clave_no_hace_un_fichero_que_pase(
         exportacion.comprobar(fichero)
 
 
+def test_una_cabecera_con_el_numero_en_texto_no_pasa(diez: None, tmp_path: Path) -> None:
+    """Its seal would: it is made of what is written, and that is written alike."""
+    fichero = tmp_path / "registro.jsonl"
+    ordenar("exportar_registro", fichero)
+    fichero.write_text(fichero.read_text().replace('"entradas":10', '"entradas":"10"'))
+    for orden, *opciones in (("exportar_registro", fichero), ("verificar_registro", "--contra", fichero)):
+        assert ordenar(orden, *opciones)[2] == 2
+
+
 # -- its page, its card and the admin ---------------------------------------------------------------
 
 PAGINA = "/privacidad/registro/"
