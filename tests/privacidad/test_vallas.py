@@ -591,6 +591,22 @@ def test_preparar_otra_vez_no_cambia_la_sal(bd: str, propietario: Any) -> None:
     assert len(antes) == 1
 
 
+def test_la_valla_que_se_llamaba_de_otro_modo_no_se_pone_dos_veces(bd: str, propietario: Any) -> None:
+    """Triggers fire in the order of their names, and this one is the first."""
+    import io
+
+    from django.core.management import call_command
+
+    propietario.execute("ALTER TRIGGER a_valla ON langgraph.store RENAME TO valla")
+    call_command("preparar", stdout=io.StringIO(), stderr=io.StringIO())
+    puestas = propietario.execute(
+        "SELECT tgname, tgfoid::regproc::text FROM pg_trigger"
+        " WHERE tgrelid = 'langgraph.store'::regclass AND NOT tgisinternal ORDER BY tgname"
+    ).fetchall()
+    assert puestas[0] == ("a_valla", "vallas.vigilar_almacen")
+    assert [funcion for _nombre, funcion in puestas].count("vallas.vigilar_almacen") == 1
+
+
 # -- helpers ----------------------------------------------------------------------------------------------
 
 SI_ESTA = (
