@@ -89,7 +89,9 @@ ACCIONES: tuple[Accion, ...] = (
         gettext_lazy("Aprobar la supresión"),
         gettext_lazy("Solicitud aprobada."),
         servicios.aprobar,
-        explicacion=gettext_lazy("La aprueba una persona distinta de la que la recibió."),
+        explicacion=gettext_lazy(
+            "La aprueba una persona distinta de la que la recibió, salvo que nadie más pueda."
+        ),
     ),
     Accion(
         "revisar",
