@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import User
-from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from compras import servicios
-from compras.forms import IMPORTANCIAS, CampoProveedor, campo_fecha
+from compras.forms import IMPORTANCIAS, campo_fecha
+from compras.forms_proveedores import CampoCualquierProveedor
 from compras.listado import SIN_AUTOR, Filtros
 from compras.models import Proveedor
 from compras.sugerencias import etiqueta
@@ -21,26 +21,6 @@ from memoria.explorador.formulario import INVISIBLES
 from memoria.politica import ESPACIOS
 
 _MAXIMOS = {c.nombre: c.maximo for c in ESPACIOS["proveedores"].campos}
-#: Of a file that is imported from the page: a notice is seldom longer than a kilobyte.
-MAXIMO_DE_BYTES = 1_048_576
-
-
-class CampoCualquierProveedor(CampoProveedor):
-    """The field of writing, to look instead: inactive suppliers have notices too, and none may be meant."""
-
-    inactivos = True
-    default_error_messages: ClassVar[dict[str, Any]] = {
-        "desconocido": gettext_lazy("Ese proveedor no está en la lista: elija otro.")
-    }
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.widget.attrs["hx-post"] = reverse_lazy("compras:proveedores_sugeridos")
-
-    def clean(self, value: Any) -> Proveedor | None:  # type: ignore[override]  # none, where it is not required
-        if not self.required and not str(value or "").strip():
-            return None
-        return super().clean(value)
 
 
 def escrito(datos: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,38 +121,6 @@ class FormularioBusqueda(_ConFiltros):
     field_order = ["proveedor", "consulta", "desde", "hasta", "importancia"]
 
 
-class FormularioImportar(forms.Form):
-    """The file of notices, and what to do when some of its lines are bad."""
-
-    fichero = forms.FileField(
-        label=gettext_lazy("Fichero CSV"),
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,text/csv"}),
-        error_messages={
-            "required": gettext_lazy("Elija el fichero."),
-            "empty": gettext_lazy("El fichero está vacío."),
-        },
-    )
-    todo_o_nada = forms.BooleanField(
-        label_suffix="",
-        label=gettext_lazy("Todo o nada"),
-        required=False,
-        help_text=gettext_lazy(
-            "Si hay una línea mala, no se guarda ninguna. Sin marcar, se guardan las buenas."
-        ),
-    )
-
-    def clean_fichero(self) -> Any:
-        fichero = self.cleaned_data["fichero"]
-        if fichero.size > MAXIMO_DE_BYTES:
-            raise forms.ValidationError(
-                _(
-                    "El fichero es demasiado grande para esta página: divídalo, o pida a operaciones que lo "
-                    "importe entero."
-                )
-            )
-        return fichero
-
-
 def _autores(por: User, pedido: str) -> list[tuple[str, str]]:
     """Whoever may write notices now, oneself first, and whoever was asked for."""
     autores = set(
@@ -185,56 +133,3 @@ def _autores(por: User, pedido: str) -> list[tuple[str, str]]:
         key=lambda par: par[1].casefold(),
     )
     return [(str(por.pk), _("Usted")), *nombres] if por in autores else nombres
-
-
-class FormularioBuscarProveedor(forms.Form):
-    """Part of a code or of a name."""
-
-    buscado = forms.CharField(
-        label=gettext_lazy("Código o nombre"),
-        max_length=200,
-        error_messages={
-            "required": gettext_lazy("Escriba parte del código o del nombre."),
-            **INVISIBLES,
-        },
-    )
-
-
-class FormularioProveedor(forms.Form):
-    """A supplier; its code is asked once and never changes."""
-
-    codigo = forms.CharField(
-        label=gettext_lazy("Código"),
-        help_text=gettext_lazy("El mismo que en la aplicación de compras. No se puede cambiar después."),
-        error_messages={
-            "required": gettext_lazy("Escriba el código."),
-            **INVISIBLES,
-        },
-    )
-    nombre = forms.CharField(
-        label=gettext_lazy("Nombre"),
-        error_messages={
-            "required": gettext_lazy("Escriba el nombre."),
-            **INVISIBLES,
-        },
-    )
-    activo = forms.BooleanField(
-        label_suffix="",
-        label=gettext_lazy("Activo"),
-        required=False,
-        initial=True,
-        help_text=gettext_lazy("De un proveedor inactivo no se escriben avisos nuevos."),
-    )
-
-    @classmethod
-    def de(cls, proveedor: Proveedor, datos: Any) -> FormularioProveedor:
-        """To change one that is there."""
-        formulario = cls(datos, initial={"nombre": proveedor.nombre, "activo": proveedor.activo})
-        del formulario.fields["codigo"]
-        return formulario
-
-
-class FormularioUnir(forms.Form):
-    """The supplier that stays, which is an active one."""
-
-    proveedor = CampoProveedor(label=gettext_lazy("Proveedor que se queda con los avisos"))

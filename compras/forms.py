@@ -1,4 +1,7 @@
-"""The forms of a notice. What a notice may say is decided in :func:`compras.servicios.componer`, not here."""
+"""The forms of notices: one, or a file of them.
+
+What a notice may say is decided in :func:`compras.servicios.componer`, not here.
+"""
 
 from __future__ import annotations
 
@@ -8,80 +11,25 @@ from typing import Any, Self
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import ProhibitNullCharactersValidator
-from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from compras import servicios
 from compras.errores import AvisoNoValido
+from compras.forms_proveedores import CampoProveedor
 from compras.lectura import Aviso
-from compras.models import Proveedor, Retirada
-from compras.sugerencias import el_que_es, etiqueta, sugerir
+from compras.models import Retirada
 from memoria.explorador.formulario import INVISIBLES
 from memoria.identificadores_form import ConIdentificadores
 from memoria.politica import Importancia
 
-#: The list of suggestions of the field of the supplier, on its page.
-LISTA = "proveedores-sugeridos"
+#: Of a file that is imported from the page: a notice is seldom longer than a kilobyte.
+MAXIMO_DE_BYTES = 1_048_576
 IMPORTANCIAS = [
     (Importancia.NORMAL.value, gettext_lazy("Normal")),
     (Importancia.ALTA.value, gettext_lazy("Alta")),
 ]
-
-
-class CampoProveedor(forms.Field):
-    """A supplier by what is typed: a native field whose list htmx keeps short, and that needs neither.
-
-    Without JavaScript, or with a list that does not open, the code or the whole name is enough; anything less
-    comes back with those it could be.
-    """
-
-    default_error_messages = {
-        "required": gettext_lazy("Elija un proveedor."),
-        "desconocido": gettext_lazy("Ese proveedor no está en la lista o está inactivo: elija otro."),
-        "varios": gettext_lazy("Diga cuál de estos es, o escriba su código: %(cuales)s."),
-    }
-
-    #: Whether one that is not active may be meant.
-    inactivos = False
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            widget=forms.TextInput(
-                attrs={
-                    "list": LISTA,
-                    "autocomplete": "off",
-                    "spellcheck": "false",
-                    "hx-post": reverse_lazy("compras:sugerencias"),
-                    "hx-trigger": "input changed delay:120ms",
-                    "hx-target": f"#{LISTA}",
-                    "hx-params": "proveedor",
-                    "hx-sync": "this:replace",
-                }
-            ),
-            validators=[ProhibitNullCharactersValidator()],
-            **kwargs,
-        )
-
-    def prepare_value(self, value: Any) -> Any:
-        return etiqueta(value) if isinstance(value, Proveedor) else value
-
-    def clean(self, value: Any) -> Proveedor:
-        texto = super().clean(value).strip()
-        if not texto:
-            raise ValidationError(self.error_messages["required"], code="required")
-        if proveedor := el_que_es(texto, inactivos=self.inactivos):
-            return proveedor
-        posibles = sugerir(texto, limite=5, inactivos=self.inactivos)
-        if not posibles:
-            raise ValidationError(self.error_messages["desconocido"], code="desconocido")
-        raise ValidationError(
-            self.error_messages["varios"],
-            code="varios",
-            params={"cuales": "; ".join(map(etiqueta, posibles))},
-        )
 
 
 def campo_fecha(**opciones: Any) -> forms.DateField:
@@ -232,6 +180,38 @@ class FormularioRetirada(forms.Form):
         help_text=gettext_lazy("Unas pocas palabras, sin datos de personas."),
         error_messages=INVISIBLES,
     )
+
+
+class FormularioImportar(forms.Form):
+    """The file of notices, and what to do when some of its lines are bad."""
+
+    fichero = forms.FileField(
+        label=gettext_lazy("Fichero CSV"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,text/csv"}),
+        error_messages={
+            "required": gettext_lazy("Elija el fichero."),
+            "empty": gettext_lazy("El fichero está vacío."),
+        },
+    )
+    todo_o_nada = forms.BooleanField(
+        label_suffix="",
+        label=gettext_lazy("Todo o nada"),
+        required=False,
+        help_text=gettext_lazy(
+            "Si hay una línea mala, no se guarda ninguna. Sin marcar, se guardan las buenas."
+        ),
+    )
+
+    def clean_fichero(self) -> Any:
+        fichero = self.cleaned_data["fichero"]
+        if fichero.size > MAXIMO_DE_BYTES:
+            raise forms.ValidationError(
+                _(
+                    "El fichero es demasiado grande para esta página: divídalo, o pida a operaciones que lo "
+                    "importe entero."
+                )
+            )
+        return fichero
 
 
 def _enviado(datos: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 
 from compras import servicios
 from compras.errores import ErrorDeCompras
-from compras.filtros import MAXIMO_DE_BYTES, FormularioImportar
+from compras.forms import MAXIMO_DE_BYTES, FormularioImportar
 from compras.hoja import FicheroNoValido
 from compras.importacion import Importacion, importar
 from compras.servicios.entrada import MAXIMO_DE_LINEAS, importar_en_pantalla

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from compras import lectura, servicios
 from compras.errores import ErrorDeCompras, ProveedorNoValido
-from compras.filtros import FormularioBuscarProveedor, FormularioProveedor, FormularioUnir
+from compras.forms_proveedores import FormularioBuscarProveedor, FormularioProveedor, FormularioUnir
 from compras.models import Proveedor
 from memoria.explorador.acceso import Peticion, con_permiso
 from memoria.explorador.formulario import estado

@@ -13,7 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from compras.filtros import MAXIMO_DE_BYTES
+from compras.forms import MAXIMO_DE_BYTES
 from compras.models import Proveedor
 from compras.servicios.entrada import MAXIMO_DE_LINEAS
 from tests.compras.comun import texto_de
