@@ -7,6 +7,8 @@ from typing import Any
 
 from django.urls import reverse
 
+from compras import lectura
+
 LISTA, PROVEEDORES = "/compras/avisos/", "/compras/proveedores/"
 
 
@@ -16,3 +18,11 @@ def url(nombre: str, clave: str, codigo: str = "P1") -> str:
 
 def texto_de(respuesta: Any) -> str:
     return unescape(respuesta.content.decode())
+
+
+def datos_de(clave: str, **campos: Any) -> dict[str, Any]:
+    """What the form of a notice of P1 would send: what it says now, but for ``campos``."""
+    aviso = lectura.uno("P1", clave)
+    assert aviso
+    contenido = {c: v or "" for c, v in aviso.contenido.items()}
+    return {**contenido, "version": aviso.version.isoformat(), **campos}

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.utils import timezone
+
+from tests.compras.importar_comun import CABECERA
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,6 +64,22 @@ def escribir(proveedor: Any, compradora: Any) -> Callable[..., str]:
 
 
 @pytest.fixture
+def retirar(proveedor: Any, compradora: Any) -> Callable[..., Any]:
+    """``retirar(clave)``: withdrawn by Lola; what is kept of it."""
+
+    from compras import servicios
+    from compras.models import Retirada
+
+    def hacerlo(clave: str, **campos: Any) -> Retirada:
+        servicios.retirar(
+            **{"proveedor": proveedor, "clave": clave, "motivo": "error", "por": compradora, **campos}
+        )
+        return Retirada.objects.latest("pk")
+
+    return hacerlo
+
+
+@pytest.fixture
 def fila(propietario: psycopg.Connection) -> Callable[..., dict[str, Any] | None]:
     """``fila("P1", clave)``: the row of the store as its owner sees it, or None."""
 
@@ -98,3 +119,25 @@ def cuantos(propietario: psycopg.Connection) -> Callable[[], int]:
         return int(fila[0])
 
     return contar
+
+
+@pytest.fixture
+def fichero(tmp_path: Path) -> Callable[..., Path]:
+    """``fichero([UNO, …])``: a CSV of these lines under the usual header."""
+
+    def escribir(
+        filas: list[list[str]],
+        *,
+        cabecera: list[str] = CABECERA,
+        codificacion: str = "utf-8",
+        separador: str = ",",
+        fin: str = "\r\n",
+    ) -> Path:
+        texto = io.StringIO()
+        escritor = csv.writer(texto, delimiter=separador, lineterminator=fin)
+        escritor.writerows([cabecera, *filas])
+        ruta = tmp_path / "avisos.csv"
+        ruta.write_bytes(texto.getvalue().encode(codificacion))
+        return ruta
+
+    return escribir
