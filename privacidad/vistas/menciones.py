@@ -86,6 +86,7 @@ def _pagina(
             "solicitud": solicitud,
             "pagina": pagina,
             "se_decide": se_decide,
+            "buscada": solicitud.pasos.filter(estado=Estado.REVISADA).exists(),
             "filas": [
                 {
                     "vista": vista,

@@ -515,6 +515,18 @@ def test_quien_entra_en_la_pagina(
     assert lista in pagina
 
 
+def test_antes_de_la_revision_no_dice_que_no_se_ha_encontrado_nada(
+    navegar: Callable[..., Any], recibida: Callable[..., Any], dpo: Any
+) -> None:
+    solicitud = recibida("C1")
+    lista = reverse("privacidad:menciones", args=[solicitud.referencia])
+    quien = navegar("dpo", nombre="quien-mira")
+    assert "Todavía no se ha buscado" in quien.get(lista).content.decode()
+    servicios.identificar(solicitud=solicitud, como="DNI en tienda", por=dpo)
+    servicios.revisar(solicitud=solicitud, por=dpo)
+    assert "No se ha encontrado a esta persona" in quien.get(lista).content.decode()
+
+
 def test_la_lista_va_por_paginas_con_las_consultas_contadas(
     navegar: Callable[..., Any], aviso: Callable[..., None], revisada: Callable[..., Any], dpo: Any
 ) -> None:
