@@ -29,6 +29,7 @@ from memoria.models import Documento
 from privacidad import servicios
 from privacidad.destinos.prisa import con_prisa
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
+from privacidad.forms import SinDatosForm
 from privacidad.models import Expediente, Restriccion
 from privacidad.resumenes import resumen
 from privacidad.servicios.paso import LARGO_MAXIMO_TEXTO
@@ -76,10 +77,6 @@ class BorrarForm(_VistoForm):
     motivo = _motivo(gettext_lazy("Por qué se borra"))
 
 
-class ProducirForm(forms.Form):
-    """Asks for nothing."""
-
-
 @dataclass(frozen=True)
 class Accion:
     """One thing the page does; ``de`` is the field that says which of the rows it is about."""
@@ -111,7 +108,7 @@ ACCIONES: Mapping[str, Accion] = {
     "borrar": Accion("rectificar_dato", BorrarForm, servicios.borrar_dato, gettext_lazy("Dato borrado.")),
     "producir": Accion(
         "atender_acceso",
-        ProducirForm,
+        SinDatosForm,
         servicios.pedir_expediente,
         gettext_lazy("Expediente producido: descárguelo abajo."),
         de="",
