@@ -16,24 +16,23 @@ import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
-Matriz = npt.NDArray[np.float32]
+from memoria.politica import UMBRAL_POR_DEFECTO
 
-UMBRAL_REMOTO = 0.4
-"""Similarity threshold of a remote model that brings none of its own."""
+Matriz = npt.NDArray[np.float32]
 
 SIN_PREFIJOS = ("", "")
 
 
 class ErrorEmbeddings(RuntimeError):
-    """No se han podido calcular los embeddings."""
+    """Base of the errors about embeddings."""
 
 
 class ConfiguracionEmbeddings(ErrorEmbeddings):
-    """La configuración de los embeddings está incompleta o es incorrecta."""
+    """A variable is missing or malformed. The message names it."""
 
 
 class EmbeddingsNoDisponibles(ErrorEmbeddings):
-    """El servicio de embeddings no responde o ha rechazado la petición.
+    """The endpoint does not answer, or refused what it was asked.
 
     ``estado`` is the HTTP status, or None when there was no answer at all.
     """
@@ -44,11 +43,11 @@ class EmbeddingsNoDisponibles(ErrorEmbeddings):
 
 
 class RespuestaInesperada(ErrorEmbeddings):
-    """El servicio de embeddings ha devuelto algo que no son los vectores pedidos."""
+    """The endpoint answered with something that is not the vectors it was asked for."""
 
 
 class DimensionesInesperadas(RespuestaInesperada):
-    """El servicio de embeddings ha devuelto vectores de otra dimensión."""
+    """The endpoint answered with vectors of another dimension."""
 
     def __init__(self, *, esperadas: int, recibidas: int) -> None:
         super().__init__(
@@ -91,7 +90,7 @@ def crear_embeddings(
         modelo=modelo,
         dims=dims,
         api_key=api_key,
-        umbral=UMBRAL_REMOTO if umbral is None else umbral,
+        umbral=UMBRAL_POR_DEFECTO if umbral is None else umbral,
         prefijos=prefijos,
     )
 

@@ -53,7 +53,8 @@ def conocidas() -> Afines:
 
 
 def _formas(palabra: str) -> set[str]:
-    """How the lists may have that word: as it is, in singular, or as a beginning."""
+    """How the lists may have that word: as it is, in singular or plural, or as a beginning."""
+    # A question's words come without their last s: of "meses" there is "mese" left.
     return {
         palabra,
         palabra.removesuffix("s"),
