@@ -127,7 +127,10 @@ def enmascarar(texto: str, tramos: Iterable[tuple[int, int]]) -> str:
 
 
 def velar(texto: str) -> str:
-    """A text one can recognise and not read: of each word two letters, of each number its first figure."""
+    """A text one can recognise and not read: of each word two letters, of each number its first figure.
+
+    Words of up to three letters stay whole: they are what tells one sentence from another.
+    """
     return re.sub(r"[^\W_]+", lambda m: _velada(m[0]), texto)
 
 
@@ -248,7 +251,7 @@ def _patron_telefono(valor: str) -> str:
 
 def _patron_nif(valor: str) -> str:
     valor = plegar(valor)
-    letra, numero = ("", valor) if valor[0].isdigit() else (valor[0] + "", valor[1:])
+    letra, numero = ("", valor) if valor[0].isdigit() else (valor[0], valor[1:])
     # Leading zeros are written or not: 01234567L, 1234567L.
     principio = f"{letra}{_ENTRE}" if letra else ""
     return f"{principio}(?:0{_ENTRE})*{_separable(numero.lstrip('0') or '0')}"
