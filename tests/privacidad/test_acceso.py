@@ -16,6 +16,7 @@ from privacidad import conversaciones, expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Expediente, Restriccion
+from tests.privacidad.lector import leer
 
 PAGINA = "/privacidad/derechos/clientes/C1/"
 
@@ -26,22 +27,6 @@ def bajado(expediente: Expediente, formato: str, por: Any) -> bytes:
 
 def contenido(expediente: Expediente, por: Any) -> Any:
     return json.loads(bajado(expediente, "json", por))
-
-
-def texto_del_pdf(pdf: bytes) -> str:
-    """The words of a PDF of ours: its pages are deflated streams of text in Windows-1252."""
-    import re
-    import zlib
-
-    trozos = []
-    for flujo in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
-        try:
-            trozos.append(zlib.decompress(flujo))
-        except zlib.error:
-            trozos.append(flujo)
-    crudo = b"\n".join(trozos)
-    cadenas = re.findall(rb"\(((?:\\.|[^\\)])*)\)", crudo)
-    return " ".join(re.sub(rb"\\(.)", rb"\1", c).decode("windows-1252", "replace") for c in cadenas)
 
 
 def test_esta_todo_lo_suyo_y_nada_de_otros(
@@ -123,7 +108,7 @@ def test_lo_bloqueado_tambien_y_abrirlo_se_registra(
 def test_de_quien_no_hay_nada_lo_dice(producir: Callable[..., Expediente], dpo: Any) -> None:
     todo = contenido(producir("C-nadie"), dpo)
     assert [todo[s] for s in expedientes.SECCIONES[:-1]] == [[]] * (len(expedientes.SECCIONES) - 1)
-    assert "No hay." in texto_del_pdf(bajado(Expediente.objects.get(), "pdf", dpo))
+    assert "No hay." in leer(bajado(Expediente.objects.get(), "pdf", dpo))
 
 
 def test_el_pdf_se_lee_y_remite_al_json_cuando_es_mucho(
@@ -138,7 +123,7 @@ def test_el_pdf_se_lee_y_remite_al_json_cuando_es_mucho(
     expediente = producir()
     pdf = bajado(expediente, "pdf", dpo)
     assert pdf.startswith(b"%PDF-")
-    texto = texto_del_pdf(pdf)
+    texto = leer(pdf)
     assert expediente.referencia in texto
     assert f"Aquí se muestran {expedientes.EN_PDF} de {expedientes.EN_PDF + 50}" in texto
     assert "[U+4E2D] €" in texto

@@ -12,21 +12,18 @@ from memoria.explorador.palabras import nombre_de_tipo
 from privacidad import servicios
 from privacidad.informacion import destinatarios
 from privacidad.models import Expediente
-from tests.privacidad.test_acceso import bajado, contenido, texto_del_pdf
-
-
-def en_una_linea(texto: str) -> str:
-    return " ".join(texto.split())
+from tests.privacidad.lector import leer
+from tests.privacidad.test_acceso import bajado, contenido
 
 
 def informacion(expediente: Expediente, por: Any) -> dict[str, str]:
     """By letter of the article, as the JSON gives it, once it is seen that the PDF says the same."""
-    pdf = en_una_linea(texto_del_pdf(bajado(expediente, "pdf", por)))
+    pdf = leer(bajado(expediente, "pdf", por))
     letras = {}
     for parte in contenido(expediente, por)["informacion"]:
         letras[parte["letra"]] = " ".join(parte["frases"])
         # A page break may fall inside a paragraph, so sentence by sentence is too much to ask of the longest.
-        assert en_una_linea(parte["frases"][0])[:60] in pdf
+        assert " ".join(parte["frases"][0].split())[:60] in pdf
     assert sorted(letras) == list("abcdefgh")
     return letras
 
@@ -104,4 +101,4 @@ def test_de_un_proveedor_no_hay_trazas_y_sus_avisos_se_incrustan(
 def test_dice_lo_que_no_trae(producir: Callable[..., Expediente], dpo: Any) -> None:
     expediente = producir()
     assert "textos de otras personas" in " ".join(contenido(expediente, dpo)["no_incluye"])
-    assert "Lo que no está en este expediente" in texto_del_pdf(bajado(expediente, "pdf", dpo))
+    assert "Lo que no está en este expediente" in leer(bajado(expediente, "pdf", dpo))

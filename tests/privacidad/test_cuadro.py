@@ -25,17 +25,13 @@ from privacidad.estados import Estado
 from privacidad.models import Canal, Gestion, Paso, Solicitud
 from privacidad.resumenes import resumen
 from privacidad.vistas.cuadro import motivo_de_la_fecha
+from tests.privacidad.lector import leer
 
 CUADRO = "/privacidad/cuadro/"
 
 
 def texto(respuesta: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", respuesta.content.decode()).split())
-
-
-def leer(documento: bytes) -> str:
-    paginas = [p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages]
-    return " ".join(" ".join(paginas).split())
 
 
 @pytest.fixture
@@ -262,7 +258,7 @@ def test_the_register_of_a_month_has_its_requests_and_no_id(
     ]
 
     documento = dpo.get(f"/privacidad/registro-mensual/{mes}.pdf").content
-    impreso = " ".join(p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages)
+    impreso = leer(documento)
     for fila in filas[1:]:
         assert fila[0] in impreso
     assert de_antes.referencia not in impreso

@@ -20,8 +20,8 @@ from privacidad import copias, de_la_casa, plazos, servicios
 from privacidad.estados import Estado
 from privacidad.identificadores import Buscados
 from privacidad.models import Expediente, Solicitud
-from tests.privacidad.test_acceso import bajado, contenido, texto_del_pdf
-from tests.privacidad.test_acceso_informacion import en_una_linea
+from tests.privacidad.lector import leer
+from tests.privacidad.test_acceso import bajado, contenido
 
 TELEFONO = {"telefono": "612345678"}
 ADMITIDO = {"identificadores": ["telefono"], "motivo": "Lo pide la del 612345678"}
@@ -81,7 +81,7 @@ def test_lo_que_dicen_de_ella_los_textos_de_la_casa_hallados_en_su_solicitud(
         "anotaciones": ["Lo pide la del 612345678"],
     }
     assert len(halladas) == 5  # the document and its version
-    pdf = en_una_linea(texto_del_pdf(bajado(hecho, "pdf", dpo)))
+    pdf = leer(bajado(hecho, "pdf", dpo))
     assert "Espera el 612-345-678" in pdf
     assert "hermana" not in json.dumps(contenido(hecho, dpo))
 
@@ -114,7 +114,7 @@ def test_un_proveedor_recibe_sus_avisos_retirados(avisar: Callable[..., str], dp
         ("Suben los portes", "otro", "Repetido"),
     ]
     assert all(r["escrito"] and r["retirado"] and r["se_borra"] for r in suyos)
-    pdf = en_una_linea(texto_del_pdf(bajado(hecho, "pdf", dpo)))
+    pdf = leer(bajado(hecho, "pdf", dpo))
     assert "Cierra en agosto" in pdf
     assert "otro; Ya abrió" in pdf
     assert contenido(expediente("clientes", "AUT1", dpo), dpo)["avisos_retirados"] == []

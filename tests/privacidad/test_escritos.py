@@ -28,14 +28,9 @@ from privacidad.escritos.papel import imprimible
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Copia, Escrito, Evidencia, Gestion, Mencion, Paso, Solicitud
 from tests.esperas import a_la_vez
+from tests.privacidad.lector import leer
 
 VERIFICAR = "/privacidad/verificar/"
-
-
-def leer(documento: bytes | memoryview) -> str:
-    """The text of a PDF, its lines joined."""
-    paginas = [p.extract_text() for p in PdfReader(io.BytesIO(documento)).pages]
-    return re.sub(r"\s+", " ", " ".join(paginas))
 
 
 def hojas(valor: Any) -> Iterator[Any]:

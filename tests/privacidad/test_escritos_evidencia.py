@@ -23,7 +23,8 @@ from privacidad.escritos import datos as contenido
 from privacidad.escritos import pdf
 from privacidad.estados import Estado
 from privacidad.models import Copia, Escrito, Evidencia, Exclusion, Gestion, Paso, Solicitud
-from tests.privacidad.test_escritos import completada, leer  # noqa: F401 - a fixture
+from tests.privacidad.lector import leer
+from tests.privacidad.test_escritos import completada  # noqa: F401 - a fixture
 
 INTERNOS = [d for d in DESTINOS if not d.externo]
 AHORA = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -12,7 +12,7 @@ from memoria.politica import espacio
 from privacidad import plazos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Escrito, Solicitud
-from tests.privacidad.test_escritos import leer
+from tests.privacidad.lector import leer
 
 NO_HALLADO = "Lo que se decidió borrar y no está en esos recuentos no se halló al ejecutar la supresión"
 EN_LA_COPIA = "incluidos los textos de otras fichas que la mencionaban"
