@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 
 #: Seconds. Whoever comes to them has failed: a test that passes waits for what it needs and no longer.
-LIMITE = 120
+LIMITE = 300
 
 T = TypeVar("T")
 

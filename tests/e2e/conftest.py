@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +17,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.esperas import LIMITE, esperar
 
 RAIZ = Path(__file__).resolve().parents[2]
 CLAVE = "clave-de-prueba"
+#: Milliseconds for whatever is waited for: a page that never comes, not one that is slow on a busy machine.
+PACIENCIA = 60_000
+expect.set_options(timeout=PACIENCIA)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,44 +54,34 @@ def navegador() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def sitio(base: str) -> Iterator[str]:
+def sitio(base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of the site, served by gunicorn over the test database."""
-    with socket.socket() as libre:
-        libre.bind(("127.0.0.1", 0))
-        puerto = libre.getsockname()[1]
-    url = f"http://localhost:{puerto}"
-    orden = [
-        sys.executable,
-        "-m",
-        "gunicorn",
-        "memoria.wsgi",
-        "--bind",
-        f"127.0.0.1:{puerto}",
-        "--threads",
-        "4",
-        "--no-control-socket",
-    ]
-    with subprocess.Popen(orden, cwd=RAIZ, stderr=subprocess.PIPE) as gunicorn:
-        try:
-            _esperar(f"{url}/livez", gunicorn)
-            yield url
-        finally:
-            gunicorn.terminate()
-            gunicorn.communicate(timeout=20)
+    # To a file: a pipe that nobody reads fills, and gunicorn stops in the middle of a line of its log.
+    registro = tmp_path_factory.mktemp("gunicorn") / "registro"
+    with socket.socket() as puerto, registro.open("wb") as salida:
+        puerto.bind(("127.0.0.1", 0))
+        url = f"http://localhost:{puerto.getsockname()[1]}"
+        orden = [sys.executable, "-m", "gunicorn", "memoria.wsgi", "--threads", "4", "--no-control-socket"]
+        enchufe = puerto.fileno()  # passed on as it is: nobody else takes the port meanwhile
+        gunicorn = subprocess.Popen(
+            [*orden, "--bind", f"fd://{enchufe}"], cwd=RAIZ, stderr=salida, pass_fds=[enchufe]
+        )
+    try:
+        esperar(lambda: _responde(f"{url}/livez", gunicorn, registro), "gunicorn does not answer")
+        yield url
+    finally:
+        gunicorn.terminate()
+        gunicorn.wait(LIMITE)
 
 
-def _esperar(url: str, proceso: subprocess.Popen[bytes]) -> None:
-    limite = time.monotonic() + 30
-    while time.monotonic() < limite:
-        if proceso.poll() is not None:
-            assert proceso.stderr
-            pytest.fail(f"gunicorn ended: {proceso.stderr.read().decode()[-2000:]}")
-        try:
-            with urllib.request.urlopen(url, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("gunicorn did not answer in 30 s")
+def _responde(url: str, proceso: subprocess.Popen[bytes], registro: Path) -> bool:
+    if proceso.poll() is not None:
+        pytest.fail(f"gunicorn ended: {registro.read_text()[-2000:]}")
+    try:
+        with urllib.request.urlopen(url, timeout=10):
+            return True
+    except OSError:
+        return False
 
 
 class Visita:
@@ -133,7 +127,7 @@ def visitar(navegador: Browser, sitio: str, persona: Callable[..., Any]) -> Iter
     def nueva(grupo: str, *, nombre: str | None = None, **opciones: Any) -> Visita:
         usuario = persona(grupo, nombre=nombre)
         contexto = navegador.new_context(locale="es-ES", **opciones)
-        contexto.set_default_timeout(10_000)
+        contexto.set_default_timeout(PACIENCIA)
         contextos.append(contexto)
         visita = Visita(contexto.new_page(), sitio)
         visita.entrar(usuario.username)

@@ -55,9 +55,9 @@ def arrancar(*argumentos: str, entorno: dict[str, str] | None = None) -> subproc
 
 
 def terminar(proceso: subprocess.Popen[str]) -> Proceso:
-    """Wait for it. A process that does not end in two minutes is killed and the test fails."""
+    """Wait for it. A process that does not end in five minutes is killed and the test fails."""
     try:
-        salida, errores = proceso.communicate(timeout=120)
+        salida, errores = proceso.communicate(timeout=300)
     finally:
         proceso.kill()
     return Proceso(proceso.returncode, salida, errores)

@@ -81,7 +81,7 @@ def test_a_malformed_variable_is_named_on_the_embedded_server_too(
     entorno: dict[str, str], variable: str, valor: str
 ) -> None:
     with orden({**entorno, variable: valor}, "doctor") as proceso:
-        _salida, errores = proceso.communicate(timeout=60)
+        _salida, errores = proceso.communicate(timeout=300)
     assert proceso.returncode == 2
     assert variable in errores
     assert "Traceback" not in errores

@@ -217,8 +217,10 @@ def remoto(url: str, **opciones: Any) -> ModeloEmbeddings:
     return crear_embeddings(url=url, **valores)
 
 
-def sin_reintentos(url: str) -> ModeloRemoto:
-    return ModeloRemoto(url=url, modelo="e5", dims=4, api_key=None, umbral=0.4, segundos=0.5, reintentos=0)
+def sin_reintentos(url: str, segundos: float = 60) -> ModeloRemoto:
+    return ModeloRemoto(
+        url=url, modelo="e5", dims=4, api_key=None, umbral=0.4, segundos=segundos, reintentos=0
+    )
 
 
 def test_remote_sends_strings_and_gives_unit_vectors() -> None:
@@ -283,13 +285,13 @@ def test_remote_too_slow_is_a_named_error() -> None:
     sigue = threading.Event()
 
     def tarde(cuerpo: dict[str, Any]) -> tuple[int, Any]:
-        sigue.wait(5)
+        sigue.wait()
         return vectores_de(cuerpo, e5)
 
     with servidor(tarde) as (url, _):
         try:
             with pytest.raises(EmbeddingsNoDisponibles, match="a tiempo"):
-                sin_reintentos(url).embed_query("portes")
+                sin_reintentos(url, segundos=0.5).embed_query("portes")
         finally:
             sigue.set()
 

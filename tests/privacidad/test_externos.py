@@ -29,6 +29,7 @@ from privacidad.errores import SinTiempo, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.figuras import supresiones
 from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
+from tests.esperas import LIMITE
 from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
 
 RAIZ = Path(__file__).resolve().parents[2]
@@ -229,7 +230,7 @@ def test_e5_muerto_tras_el_primero_de_tres_la_siguiente_hace_los_otros_dos(
         stderr=subprocess.DEVNULL,
     )
     try:
-        assert remotos.retenida.wait(60), "the run never came to the second one"
+        assert remotos.retenida.wait(LIMITE), "the run never came to the second one"
     finally:
         proceso.send_signal(signal.SIGKILL)
         proceso.wait()
@@ -452,7 +453,7 @@ def test_desde_la_pagina_no_se_espera_a_quien_no_responde(
     respuesta = navegar("dpo").post(
         reverse("privacidad:paso", args=[solicitud.referencia, "ejecutar"]), follow=True
     )
-    assert time.monotonic() - antes < 5
+    assert time.monotonic() - antes < 60  # a system that hangs would take eight minutes at the least
     pagina = respuesta.content.decode()
     assert "Supresión ejecutada" in pagina
     assert "Faltan 3 sistemas externos" in pagina
@@ -485,7 +486,7 @@ def test_la_revision_desde_la_pagina_tampoco_espera(
     assert "puede tardar unos segundos" in cliente.get(solicitud.get_absolute_url()).content.decode()
     antes = time.monotonic()
     cliente.post(reverse("privacidad:paso", args=[solicitud.referencia, "revisar"]))
-    assert time.monotonic() - antes < 5
+    assert time.monotonic() - antes < 60
     solicitud.refresh_from_db()
     assert solicitud.estado == Estado.REVISADA
     assert solicitud.vista_previa["memoria"]["documentos"] == 1
@@ -513,10 +514,11 @@ def test_una_pausa_mas_larga_que_lo_que_queda_no_se_espera(
 ) -> None:
     monkeypatch.setattr(prisa, "EN_UNA_PAGINA", 0.5)
     servidor.modo = "limite"  # it asks for one second
-    antes = time.monotonic()
+    pausas: list[float] = []
+    monkeypatch.setattr(time, "sleep", pausas.append)
     with pytest.raises(SinTiempo), prisa.con_prisa():
         Langfuse().contar(Sujeto("clientes", "C1", ()))
-    assert time.monotonic() - antes < 1
+    assert pausas == []
     assert prisa.queda() is None  # whoever is in no hurry is not bound by it
 
 

@@ -172,7 +172,7 @@ def test_no_se_espera_para_siempre(
     antes = time.monotonic()
     with pytest.raises(DestinoNoDisponible, match="a tiempo") as error:
         destino.suprimir(cliente(ANA))
-    assert time.monotonic() - antes < 3
+    assert time.monotonic() - antes < 60  # the slowest of them would take eight minutes
     assert_no_la_nombra(error, caplog)
 
 
