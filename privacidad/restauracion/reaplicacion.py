@@ -65,7 +65,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
 
     Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
     the database's own register does not hold, or one does not go on from the other: then nothing was changed.
-    Raises :class:`privacidad.cifrado.CifradoIlegible` when a sealed copy was made with another ``CLAVE_SELLO``.
+    Raises :class:`privacidad.cifrado.CifradoIlegible` when a sealed copy is of another ``CLAVE_SELLO``.
     """
     copia = exportacion.comprobar(fichero)
     _comprobar_la_base(fichero, copia)
