@@ -140,7 +140,7 @@ def hallar_avisos(
     """As :func:`buscar_avisos`, with why each was found, among the notices that pass the filters.
 
     ``desde`` and ``hasta`` (both included) bound ``fecha``; ``importancia`` and ``autor`` are those of the
-    notice (one without ``importancia`` is normal). Only our store has filters.
+    notice (one without ``importancia`` is normal). A store that is not ours has none: ``ValueError``.
 
     The notices of a code that was joined to another are under the other one: that is where they are found.
     """
@@ -182,9 +182,9 @@ def hallar_avisos(
             "autor": autor,
         }
     vector = _vector(almacen, consulta)
-    if vector is not None:
+    if vector is not None and almacen.modelo is not None:
         parametros["vector"] = en_texto(vector)
-        umbral = almacen.modelo.umbral if almacen.modelo else politica.UMBRAL_POR_DEFECTO
+        umbral = almacen.modelo.umbral
     parametros["umbral"] = umbral
     filas = _filas(almacen, parametros)
     corregidos = _corregir(almacen, parametros, filas)
