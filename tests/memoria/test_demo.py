@@ -60,6 +60,21 @@ def test_a_killed_demo_is_taken_up_and_ends_whole(entorno: dict[str, str]) -> No
     assert (codigo, lista["ok"]) == (0, True), [c for c in lista["comprobaciones"] if not c["ok"]]
 
 
+def test_a_demo_that_is_told_to_stop_does_not_go_on_to_serve(
+    tmp_path_factory: pytest.TempPathFactory, entorno: dict[str, str]
+) -> None:
+    propio = {**entorno, "DATOS": str(tmp_path_factory.mktemp("parada"))}
+    with orden(propio, "demo", "--port", "8479") as proceso:
+        assert proceso.stderr
+        for linea in proceso.stderr:
+            if "formulario" in linea:
+                break
+        proceso.send_signal(signal.SIGINT)
+        _salida, errores = proceso.communicate(timeout=120)
+    assert proceso.returncode == 3
+    assert "repita la orden" in errores
+
+
 def test_a_configured_database_is_not_filled(entorno: dict[str, str], base: str) -> None:
     ajeno = {**entorno, **{v: os.environ[v] for v in _AJENAS}}
     codigo, datos = ejecutar(ajeno, "demo", "--no-server")

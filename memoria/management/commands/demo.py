@@ -64,7 +64,7 @@ class Command(ComandoMemoria):
         preparar(embeddings_configurados())
         clave = servidor.secreto("clave_demo", prefijo="demo-", octetos=6)
         usuarios = [_persona(nombre, grupo, clave) for nombre, grupo in PERSONAS]
-        self._llenar()
+        self._llenar(plazo)
         url = f"http://localhost:{opciones['port']}/"
         datos = {
             "url": url,
@@ -82,22 +82,26 @@ class Command(ComandoMemoria):
         recuento = {k: datos[k] for k in ("clientes", "avisos", "hilos")}
         return Resultado(datos, "\n".join(lineas), recuento=recuento)
 
-    def _llenar(self) -> None:
+    def _llenar(self, plazo: Plazo) -> None:
         """Fill once: after a run that ended well, what people change stays as they leave it.
 
-        A run that was killed is taken up where it stopped: what is already there is not written again.
+        A run that was told to stop, or killed, is taken up where it stopped: what is already there is not
+        written again.
         """
         if Ejecucion.objects.filter(comando="demo", codigo=Salida.HECHO).exists():
             return
         self.avisar(_("Escribiendo los avisos de proveedor en su formulario…"))
         formularios.escribir_avisos(User.objects.get(username="compras"), timezone.localdate())
+        _seguir(plazo)
         self.avisar(_("Escribiendo los documentos en su formulario…"))
         formularios.escribir_documentos(User.objects.get(username="admin"))
         self.avisar(_("Conversando con los agentes…"))
         with abrir_almacen() as almacen, abrir_checkpointer() as hilos:
             hechos = set(Hilo.objects.values_list("thread_id", flat=True))
             conversaciones.conversar_clientes(almacen, hilos, hechos)
+            _seguir(plazo)
             conversaciones.conversar_empleados(almacen, hilos, hechos)
+        _seguir(plazo)
         if not formularios.hay_solicitudes(User.objects.get(username="dpo")):
             self.avisar(_("Tramitando una solicitud de supresión y registrando otra…"))
             formularios.tramitar_supresion(
@@ -107,6 +111,15 @@ class Command(ComandoMemoria):
                 pendiente="C12",
                 recibida=timezone.localdate() - timedelta(days=1),
             )
+        _seguir(plazo)
+
+
+def _seguir(plazo: Plazo) -> None:
+    """Not, once it has been told to stop: it would go on to serve."""
+    if plazo.agotado:
+        raise CommandError(
+            _("Se ha parado a medias: repita la orden y seguirá donde estaba."), returncode=Salida.PARCIAL
+        )
 
 
 def servir(puerto: int) -> None:
