@@ -42,10 +42,6 @@ class ProveedorQuerySet(models.QuerySet["Proveedor"]):
         """Those about whom new notices may be written."""
         return self.filter(activo=True)
 
-    def nombres(self) -> dict[str, str]:
-        """``{codigo: nombre}`` of all of them, by name."""
-        return dict(self.order_by("nombre", "codigo").values_list("codigo", "nombre"))
-
     def plegados(self) -> ProveedorQuerySet:
         """With ``nombre_plegado``, without accents nor capitals, and ``etiqueta``, as a field shows them."""
         return self.annotate(

@@ -58,7 +58,7 @@ def decidir(solicitud: Solicitud, proveedor: Proveedor, decision: str, por: Any)
 
 
 def nombres() -> dict[str, str]:
-    return Proveedor.objects.nombres()
+    return dict(Proveedor.objects.values_list("codigo", "nombre"))
 
 
 def test_they_are_found_shown_masked_and_wait_for_a_decision(
