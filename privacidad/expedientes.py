@@ -25,6 +25,7 @@ from privacidad import conversaciones, copias, de_la_casa
 from privacidad.destinos import DESTINOS, Sujeto, destino
 from privacidad.errores import DestinoNoDisponible
 from privacidad.escritos.papel import Papel
+from privacidad.escritos.pdf import dia
 from privacidad.estados import Estado
 from privacidad.informacion import informar
 from privacidad.models import Copia, Restriccion, Solicitud, TrozoCopia
@@ -339,7 +340,7 @@ def _escribir_solicitud(papel: Papel, s: Elemento) -> None:
     papel.ficha(
         [
             ("Referencia", s["referencia"]),
-            ("Recibida", s["recibida"]),
+            ("Recibida", dia(s["recibida"])),
             ("Estado", str(Estado(s["estado"]).label)),
             ("Cerrada", _fecha(s["cerrada"]) if s["cerrada"] else "no"),
             *((k, _corto(v)) for k, v in s["identificadores"].items()),
@@ -352,7 +353,7 @@ def _escribir_bloqueado(papel: Papel, b: Elemento) -> None:
     papel.ficha(
         [
             ("De la supresión", b["solicitud"]),
-            ("Se destruye el", b["se_destruye"]),
+            ("Se destruye el", dia(b["se_destruye"])),
             ("Dato", _corto(next((fila[c] for c in _QUE_DICE if fila.get(c)), b["tabla"]))),
         ]
     )

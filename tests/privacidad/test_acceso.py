@@ -103,6 +103,10 @@ def test_lo_bloqueado_tambien_y_abrirlo_se_registra(
     assert bloqueado["fila"]["value"]["valor"] == "occitano"
     assert (bloqueado["solicitud"], bloqueado["se_destruye"]) == (solicitud.referencia, manana.isoformat())
     assert Asiento.objects.get(tipo="copia_abierta").datos == {"expediente": expediente.referencia}
+    papel = leer(bajado(expediente, "pdf", dpo))
+    for dia in (manana, solicitud.recibida):
+        assert f"{dia:%d/%m/%Y}" in papel
+        assert dia.isoformat() not in papel
 
 
 def test_de_quien_no_hay_nada_lo_dice(producir: Callable[..., Expediente], dpo: Any) -> None:
