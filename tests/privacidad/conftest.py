@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -192,3 +192,42 @@ def charla(hilos: Any) -> Callable[..., None]:
         hilos.put(config, punto, {"source": "loop", "step": 0}, versiones)
 
     return guardar
+
+
+@pytest.fixture
+def diez(bd: str) -> None:
+    """Ten entries: the fifth names a subject by its digest."""
+    from privacidad import registro
+
+    for n in range(1, 11):
+        registro.anotar(
+            tipo="prueba",
+            referencia=f"SUP-2026-{n:04}",
+            resumen="ab" * 32 * (n == 5),
+            datos={"n": n, "á": [None]},
+        )
+
+
+@pytest.fixture
+def con_copia(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    dpo: Any,
+    otro_dpo: Any,
+) -> Callable[..., Any]:
+    """A completed request of a customer, with its sealed copy."""
+
+    def hacer(sujeto_id: str = "C-sellado", valor: str = "occitano", texto: str = "soy canario") -> Any:
+        preferencia(sujeto_id, valor=valor)
+        conversacion(sujeto_id, f"h-{sujeto_id}-1", texto=texto)
+        solicitud = hasta(Estado.REVISADA, sujeto_id)
+        servicios.decidir_copia(
+            solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=30), motivo=None, por=dpo
+        )
+        servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+        servicios.ejecutar(solicitud=solicitud)
+        assert solicitud.estado == Estado.COMPLETADA
+        return solicitud
+
+    return hacer

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 
 from privacidad import expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Expediente
+from tests import ordenes
 from tests.privacidad.test_acceso import PAGINA, bajado, contenido
 
 
@@ -128,9 +126,5 @@ def test_cuenta_tambien_lo_que_hay_sellado(
 
 def ordenar(*opciones: str) -> tuple[dict[str, Any], int]:
     """``producir_expedientes``: ``(JSON, exit code)``."""
-    salida, codigo = io.StringIO(), 0
-    try:
-        call_command("producir_expedientes", "--json", *opciones, stdout=salida, stderr=io.StringIO())
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), codigo
+    datos, _, codigo = ordenes.ordenar("producir_expedientes", *opciones)
+    return datos, codigo

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from memoria.models import Documento, Ejecucion
 from privacidad import destinos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Evidencia, Paso, Solicitud
+from tests import ordenes
 
 
 def ordenar(*opciones: str) -> tuple[dict[str, Any], str, int]:
-    """``(JSON, stderr, exit code)``."""
-    salida, avisos = io.StringIO(), io.StringIO()
-    codigo = 0
-    try:
-        call_command("ejecutar_supresiones", "--json", *opciones, stdout=salida, stderr=avisos)
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), avisos.getvalue(), codigo
+    """``ejecutar_supresiones``: ``(JSON, stderr, exit code)``."""
+    return ordenes.ordenar("ejecutar_supresiones", *opciones)
 
 
 @pytest.fixture

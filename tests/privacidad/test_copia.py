@@ -15,7 +15,6 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.db import transaction
-from django.test import Client
 from hypothesis import given
 from hypothesis import settings as ajustes
 from hypothesis import strategies as st
@@ -32,29 +31,6 @@ from privacidad.models import Asiento, Copia, Solicitud, TrozoCopia
 
 #: Not tomorrow: the tests may begin on one day and end on the next.
 FECHA = plazos.hoy() + timedelta(days=30)
-
-
-@pytest.fixture
-def con_copia(
-    hasta: Callable[..., Any],
-    preferencia: Callable[..., None],
-    conversacion: Callable[..., None],
-    dpo: Any,
-    otro_dpo: Any,
-) -> Callable[..., Any]:
-    """A completed request of a customer, with its sealed copy."""
-
-    def hacer(sujeto_id: str = "C-sellado", valor: str = "occitano", texto: str = "soy canario") -> Any:
-        preferencia(sujeto_id, valor=valor)
-        conversacion(sujeto_id, f"h-{sujeto_id}-1", texto=texto)
-        solicitud = hasta(Estado.REVISADA, sujeto_id)
-        servicios.decidir_copia(solicitud=solicitud, hasta=FECHA, motivo=None, por=dpo)
-        servicios.aprobar(solicitud=solicitud, por=otro_dpo)
-        servicios.ejecutar(solicitud=solicitud)
-        assert solicitud.estado == Estado.COMPLETADA
-        return solicitud
-
-    return hacer
 
 
 def abierta(solicitud: Solicitud, por: Any) -> list[dict[str, Any]]:
@@ -468,58 +444,3 @@ def test_una_copia_grande_se_hace_en_memoria_constante(
     assert TrozoCopia.objects.count() > 80
     assert sellando < 8 * 2**20
     assert leyendo < 12 * 2**20
-
-
-# -- the pages ----------------------------------------------------------------------------------------
-
-
-def test_quien_ve_y_quien_decide(
-    navegar: Callable[..., Any], hasta: Callable[..., Any], preferencia: Callable[..., None]
-) -> None:
-    preferencia("C1")
-    solicitud = hasta(Estado.REVISADA)
-    url = f"/privacidad/solicitudes/{solicitud.referencia}/copia/"
-    assert Client().get(url).status_code == 302
-    assert [navegar(g).get(url).status_code for g in ("compras", "consulta", "operaciones")] == [403] * 3
-    dpo = navegar("dpo")
-    assert dpo.get("/privacidad/solicitudes/SUP-2026-0099/copia/").status_code == 404
-    pagina = dpo.get(url)
-    assert settings.MOTIVO_SIN_COPIA in pagina.content.decode()
-    assert dpo.post(url, {}).status_code == 422
-    assert dpo.post(url, {"hasta": FECHA.isoformat()}).url == solicitud.get_absolute_url()
-    solicitud.refresh_from_db()
-    assert solicitud.copia_hasta == FECHA
-    assert (
-        "Al borrar se guardará una copia bloqueada" in dpo.get(solicitud.get_absolute_url()).content.decode()
-    )
-
-
-def test_quien_ve_sin_permiso_de_decidir_no_decide(
-    persona: Callable[..., Any], recibida: Callable[..., Any]
-) -> None:
-    from django.contrib.auth.models import Permission
-
-    usuario = persona()
-    usuario.user_permissions.add(*Permission.objects.filter(codename__in=["view_copia", "view_solicitud"]))
-    cliente = Client()
-    cliente.force_login(usuario, backend="django.contrib.auth.backends.ModelBackend")
-    url = f"/privacidad/solicitudes/{recibida().referencia}/copia/"
-    assert "Anotar la decisión" not in cliente.get(url).content.decode()
-    assert cliente.post(url, {"hasta": FECHA.isoformat()}).status_code == 403
-
-
-def test_abrirla_en_el_navegador(navegar: Callable[..., Any], con_copia: Callable[..., Any]) -> None:
-    solicitud = con_copia()
-    url = f"/privacidad/solicitudes/{solicitud.referencia}/copia/abrir/"
-    assert Client().post(url).status_code == 302
-    assert navegar("operaciones").post(url, {"motivo": "x"}).status_code == 403
-    dpo = navegar("dpo")
-    assert dpo.get(url).status_code == 405
-    assert dpo.post("/privacidad/solicitudes/SUP-2026-0099/copia/abrir/", {"motivo": "x"}).status_code == 404
-    assert dpo.post(url, {"motivo": ""}).status_code == 422
-    assert not Asiento.objects.filter(tipo="copia_abierta").exists()
-    respuesta = dpo.post(url, {"motivo": "La pide el juzgado"})
-    lineas = b"".join(respuesta.streaming_content).splitlines()
-    assert {json.loads(linea)["tabla"] for linea in lineas} >= {"store", "hilos"}
-    assert respuesta["Cache-Control"] == "no-store"
-    assert Asiento.objects.filter(tipo="copia_abierta").count() == 1

@@ -23,7 +23,7 @@ from privacidad import avance, plazos, registro, servicios
 from privacidad.avance import Etapa
 from privacidad.estados import Estado
 from privacidad.models import Asiento
-from tests.privacidad.test_vallas import retenida
+from tests.privacidad.vallas_comun import Retenida
 
 RAIZ = Path(__file__).resolve().parents[2]
 DOCUMENTOS, HILOS = (250_000, 5_000) if os.environ.get("ESCALA") else (25_000, 500)
@@ -139,9 +139,7 @@ def test_mientras_se_borra_la_pagina_dice_por_donde_va(
     cliente = navegar("dpo")
     url = reverse("privacidad:avance", args=[grande.referencia])
     assert "próxima pasada" in cliente.get(url).content.decode()
-    with retenida(
-        grande, propietario
-    ) as supresion:  # it has deleted everything and waits to keep the evidence
+    with Retenida(grande, propietario) as supresion:  # all is deleted, and it waits to keep the evidence
         parte = cliente.get(url).content.decode()
         assert str(Etapa.ANOTA.label) in parte
         assert 'value="5"' in parte
@@ -157,7 +155,7 @@ def test_la_referencia_de_otra_solicitud_no_se_confunde(
     grande: Any, propietario: Any, hasta: Callable[..., Any]
 ) -> None:
     otra = hasta(Estado.APROBADA, "C2")
-    with retenida(grande, propietario) as supresion:
+    with Retenida(grande, propietario) as supresion:
         assert avance.leer(otra) is None
         en_marcha = avance.leer(grande)
         supresion.soltar()
@@ -180,7 +178,7 @@ def test_mientras_se_borra_los_demas_siguen_anotando(
         solicitud=solicitud, hasta=plazos.hoy() + timedelta(days=30), motivo=None, por=dpo
     )
     servicios.aprobar(solicitud=solicitud, por=otro_dpo)
-    with retenida(solicitud, propietario) as supresion:
+    with Retenida(solicitud, propietario) as supresion:
         otra = recibida("C2")
         servicios.identificar(solicitud=otra, como="DNI en tienda", por=dpo)
         assert supresion.en_marcha()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -29,6 +26,7 @@ from privacidad.errores import SinTiempo, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.figuras import supresiones
 from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
+from tests import ordenes
 from tests.esperas import LIMITE
 from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
 
@@ -82,12 +80,8 @@ def remotos(servidor: ServidorLangfuse, monkeypatch: pytest.MonkeyPatch) -> Serv
 
 def ordenar(*opciones: str) -> tuple[dict[str, Any], int]:
     """``ejecutar_supresiones``: ``(JSON, exit code)``."""
-    salida, codigo = io.StringIO(), 0
-    try:
-        call_command("ejecutar_supresiones", "--json", *opciones, stdout=salida, stderr=io.StringIO())
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), codigo
+    datos, _, codigo = ordenes.ordenar("ejecutar_supresiones", *opciones)
+    return datos, codigo
 
 
 def estados_de(solicitud: Solicitud) -> dict[str, str]:

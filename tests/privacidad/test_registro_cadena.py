@@ -2,69 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import transaction
-from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.models import Ejecucion
 from privacidad import exportacion, registro
 from privacidad.estados import Estado
 from privacidad.models import Asiento
 from privacidad.registro import ORIGEN, Cadena, Entrada
 from tests.esperas import a_la_vez
+from tests.ordenes import ordenar
 
 TABLAS = ("privacidad_asiento", "privacidad_escrito")
 SENTENCIAS = ("UPDATE {} SET {} = {}", "DELETE FROM {}", "DELETE FROM {} WHERE false", "TRUNCATE {} CASCADE")
-
-
-def ordenar(orden: str, *opciones: Any) -> tuple[dict[str, Any], str, int]:
-    """``(JSON, stderr, exit code)``."""
-    salida, avisos = io.StringIO(), io.StringIO()
-    codigo = 0
-    try:
-        call_command(orden, "--json", *map(str, opciones), stdout=salida, stderr=avisos)
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), avisos.getvalue(), codigo
-
-
-@pytest.fixture
-def diez(bd: str) -> None:
-    """Ten entries: the fifth names a subject by its digest."""
-    for n in range(1, 11):
-        registro.anotar(
-            tipo="prueba",
-            referencia=f"SUP-2026-{n:04}",
-            resumen="ab" * 32 * (n == 5),
-            datos={"n": n, "á": [None]},
-        )
-
-
-@pytest.fixture
-def como_superusuario(propietario: psycopg.Connection) -> Callable[..., None]:
-    """``como_superusuario("UPDATE …")``: past every trigger."""
-
-    def ejecutar(*sentencias: str) -> None:
-        with propietario.transaction():
-            propietario.execute("SET LOCAL session_replication_role = replica")
-            for sentencia in sentencias:
-                propietario.execute(sentencia)
-
-    return ejecutar
 
 
 # -- verifying ------------------------------------------------------------------------------------
@@ -121,22 +81,20 @@ def test_lo_que_escriben_los_servicios_esta_entero(
     ],
 )  # fmt: skip
 def test_lo_que_cambia_un_superusuario_se_nombra(
-    sentencia: str, rota: int, diez: None, como_superusuario: Callable[..., None]
+    sentencia: str, rota: int, diez: None, sin_guardas: Callable[..., None]
 ) -> None:
-    como_superusuario(sentencia)
+    sin_guardas(sentencia)
     datos, avisos, codigo = ordenar("verificar_registro")
     assert (datos["ok"], datos["primera_rota"], codigo) == (False, rota, 6)
     assert datos["entradas"] == Asiento.objects.count()
     assert f"el asiento {rota} falta o no es el que se escribió" in avisos
 
 
-def test_dos_asientos_cambiados_de_sitio_se_nombran(
-    diez: None, como_superusuario: Callable[..., None]
-) -> None:
-    como_superusuario(
-        "UPDATE privacidad_asiento SET numero = 100 WHERE numero = 3",
-        "UPDATE privacidad_asiento SET numero = 3 WHERE numero = 8",
-        "UPDATE privacidad_asiento SET numero = 8 WHERE numero = 100",
+def test_dos_asientos_cambiados_de_sitio_se_nombran(diez: None, sin_guardas: Callable[..., None]) -> None:
+    sin_guardas(
+        "UPDATE privacidad_asiento SET numero = 100 WHERE numero = 3;"
+        " UPDATE privacidad_asiento SET numero = 3 WHERE numero = 8;"
+        " UPDATE privacidad_asiento SET numero = 8 WHERE numero = 100"
     )
     assert registro.verificar().primera_rota == 3
 
@@ -150,31 +108,31 @@ def test_se_recorre_por_paginas(diez: None, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_un_final_cortado_no_se_ve_desde_dentro_y_si_desde_fuera(
-    diez: None, como_superusuario: Callable[..., None], tmp_path: Path
+    diez: None, sin_guardas: Callable[..., None], tmp_path: Path
 ) -> None:
     fichero = tmp_path / "registro.jsonl"
     ordenar("exportar_registro", fichero)
-    como_superusuario("DELETE FROM privacidad_asiento WHERE numero > 8")
+    sin_guardas("DELETE FROM privacidad_asiento WHERE numero > 8")
     assert registro.verificar().ok
     datos, _, codigo = ordenar("verificar_registro", "--contra", fichero)
     assert (datos["entradas"], datos["primera_rota"], codigo) == (8, 9, 6)
 
 
 def test_un_final_cortado_se_ve_desde_la_ultima_verificacion(
-    diez: None, como_superusuario: Callable[..., None]
+    diez: None, sin_guardas: Callable[..., None]
 ) -> None:
     assert ordenar("verificar_registro")[2] == 0
-    como_superusuario("DELETE FROM privacidad_asiento WHERE numero > 8")
+    sin_guardas("DELETE FROM privacidad_asiento WHERE numero > 8")
     assert registro.verificar().primera_rota == 9
 
 
 def test_una_evidencia_sin_su_asiento_se_ve(
-    hasta: Callable[..., Any], preferencia: Callable[..., None], como_superusuario: Callable[..., None]
+    hasta: Callable[..., Any], preferencia: Callable[..., None], sin_guardas: Callable[..., None]
 ) -> None:
     preferencia("C1")
     hasta(Estado.COMPLETADA)
     numero = Asiento.objects.get(tipo="supresion").numero
-    como_superusuario(f"DELETE FROM privacidad_asiento WHERE numero >= {numero}")
+    sin_guardas(f"DELETE FROM privacidad_asiento WHERE numero >= {numero}")
     assert registro.verificar() == (numero - 1, numero, Asiento.objects.get(numero=numero - 1).huella)
 
 
@@ -196,15 +154,15 @@ def rehacer(desde: int) -> list[str]:
 
 
 def test_una_cadena_rehecha_se_ve_contra_lo_exportado_y_contra_la_ultima_verificacion(
-    diez: None, como_superusuario: Callable[..., None], tmp_path: Path
+    diez: None, sin_guardas: Callable[..., None], tmp_path: Path
 ) -> None:
     fichero = tmp_path / "registro.jsonl"
     ordenar("exportar_registro", fichero)
-    como_superusuario(*rehacer(4))
+    sin_guardas("; ".join(rehacer(4)))
     assert registro.verificar().ok
     assert ordenar("verificar_registro", "--contra", fichero)[0]["primera_rota"] == 4
     assert ordenar("verificar_registro")[2] == 0
-    como_superusuario(*rehacer(7))
+    sin_guardas("; ".join(rehacer(7)))
     assert registro.verificar().primera_rota == 10
 
 
@@ -322,6 +280,26 @@ def test_dos_que_escriben_a_la_vez_no_bifurcan_la_cadena(bd: str) -> None:
         assert suyos == [n for n in range(15) if n % 5 != 4]
 
 
+def test_la_web_no_puede_quitar_ni_cambiar_la_verificacion_que_delata_un_final_cortado(
+    diez: None, como: Callable[[str], psycopg.Connection], sin_guardas: Callable[..., None]
+) -> None:
+    assert ordenar("verificar_registro")[2] == 0
+    web = como("memoria_web")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        web.execute("DELETE FROM memoria_ejecucion")
+    with pytest.raises(psycopg.errors.RestrictViolation, match="no cambia"):
+        web.execute("UPDATE memoria_ejecucion SET recuento = '{}'")
+    sin_guardas("DELETE FROM privacidad_asiento WHERE numero > 8")
+    datos, _, codigo = ordenar("verificar_registro")
+    assert (datos["primera_rota"], codigo) == (9, 6)
+
+
+def test_las_ejecuciones_viejas_las_borra_el_dueno(diez: None, propietario: psycopg.Connection) -> None:
+    ordenar("verificar_registro")
+    borradas = propietario.execute("DELETE FROM memoria_ejecucion WHERE inicio < now()").rowcount
+    assert borradas == 1
+
+
 # -- the file outside -----------------------------------------------------------------------------
 
 
@@ -349,12 +327,12 @@ def test_exportar_otra_vez_continua_el_fichero(diez: None, tmp_path: Path) -> No
 
 
 def test_un_registro_mas_corto_u_otro_no_pisan_el_fichero(
-    diez: None, como_superusuario: Callable[..., None], tmp_path: Path
+    diez: None, sin_guardas: Callable[..., None], tmp_path: Path
 ) -> None:
     fichero = tmp_path / "registro.jsonl"
     ordenar("exportar_registro", fichero)
     antes = fichero.read_bytes()
-    como_superusuario("DELETE FROM privacidad_asiento WHERE numero > 8")
+    sin_guardas("DELETE FROM privacidad_asiento WHERE numero > 8")
     datos, _, codigo = ordenar("exportar_registro", fichero)
     assert codigo == 6
     assert "10 asientos y la base solo 8" in datos["error"]
@@ -366,10 +344,8 @@ def test_un_registro_mas_corto_u_otro_no_pisan_el_fichero(
     assert fichero.read_bytes() == antes
 
 
-def test_un_registro_roto_no_se_exporta(
-    diez: None, como_superusuario: Callable[..., None], tmp_path: Path
-) -> None:
-    como_superusuario("UPDATE privacidad_asiento SET tipo = 'x' WHERE numero = 5")
+def test_un_registro_roto_no_se_exporta(diez: None, sin_guardas: Callable[..., None], tmp_path: Path) -> None:
+    sin_guardas("UPDATE privacidad_asiento SET tipo = 'x' WHERE numero = 5")
     datos, _, codigo = ordenar("exportar_registro", tmp_path / "registro.jsonl")
     assert codigo == 6
     assert "roto en el asiento 5" in datos["error"]
@@ -439,153 +415,3 @@ def test_una_cabecera_con_el_numero_en_texto_no_pasa(diez: None, tmp_path: Path)
     fichero.write_text(fichero.read_text().replace('"entradas":10', '"entradas":"10"'))
     for orden, *opciones in (("exportar_registro", fichero), ("verificar_registro", "--contra", fichero)):
         assert ordenar(orden, *opciones)[2] == 2
-
-
-# -- its page, its card and the admin ---------------------------------------------------------------
-
-PAGINA = "/privacidad/registro/"
-
-
-def texto(respuesta: Any) -> str:
-    return " ".join(str(respuesta.content.decode()).split())
-
-
-@pytest.mark.parametrize(
-    ("grupo", "esperado"), [("compras", 403), ("consulta", 403), ("operaciones", 200), ("dpo", 200)]
-)
-def test_cada_grupo_ve_lo_suyo(grupo: str, esperado: int, diez: None, navegar: Callable[..., Any]) -> None:
-    assert navegar(grupo).get(PAGINA).status_code == esperado
-
-
-def test_sin_entrar_no_se_ve(client: Any, bd: str) -> None:
-    assert client.get(PAGINA)["Location"].startswith("/admin/login/?next=")
-
-
-def test_solo_se_lee(navegar: Callable[..., Any]) -> None:
-    assert navegar("dpo").post(PAGINA).status_code == 405
-
-
-def test_la_pagina_dice_como_fue_la_ultima_verificacion(
-    diez: None, navegar: Callable[..., Any], como_superusuario: Callable[..., None]
-) -> None:
-    cliente = navegar("dpo")
-    assert "Todavía no se ha verificado" in texto(cliente.get(PAGINA))
-    ordenar("verificar_registro")
-    assert "etiqueta--bien" in texto(cliente.get(PAGINA))
-    assert "etiqueta--mal" not in texto(cliente.get(PAGINA))
-    assert "El registro está roto" not in texto(cliente.get("/"))
-    como_superusuario("UPDATE privacidad_asiento SET tipo = 'x' WHERE numero = 5")
-    ordenar("verificar_registro")
-    for pagina in (PAGINA, "/"):
-        assert "asiento 5" in texto(cliente.get(pagina))
-    assert "etiqueta--mal" in texto(cliente.get(PAGINA))
-    # An attempt that got no answer says nothing of the register.
-    Ejecucion.objects.create(
-        comando="verificar_registro", codigo=75, inicio=datetime.now(UTC) + timedelta(hours=1)
-    )
-    assert "asiento 5" in texto(cliente.get("/"))
-    assert "asiento 5" not in texto(navegar("consulta").get("/"))
-
-
-def test_un_byte_que_cambia_un_superusuario_llega_al_cuadro_y_al_repararlo_vuelve_a_verde(
-    hasta: Callable[..., Any],
-    preferencia: Callable[..., None],
-    navegar: Callable[..., Any],
-    como_superusuario: Callable[..., None],
-) -> None:
-    preferencia("C1")
-    hasta(Estado.COMPLETADA)
-    asiento = Asiento.objects.get(tipo="supresion")
-    dpo = navegar("dpo", nombre="dpo-tres")
-
-    def cuadro_tras_verificar(codigo: int, rota: int | None) -> str:
-        datos, avisos, salida = ordenar("verificar_registro")
-        assert (salida, datos["primera_rota"], datos["ok"]) == (codigo, rota, rota is None)
-        assert (f"el asiento {rota} falta o no es" in avisos) is (rota is not None)
-        return texto(dpo.get(reverse("privacidad:cuadro")))
-
-    assert "Registro íntegro" in cuadro_tras_verificar(0, None)
-
-    cambiado = ("T" if asiento.referencia[0] != "T" else "U") + asiento.referencia[1:]
-    poner = "UPDATE privacidad_asiento SET referencia = '{}' WHERE numero = " + str(asiento.numero)
-    como_superusuario(poner.format(cambiado))
-    assert registro.verificar().entradas == Asiento.objects.count() > asiento.numero  # not the last one
-    for _vez in range(2):  # and it is not forgotten by being looked at again
-        cuadro = cuadro_tras_verificar(6, asiento.numero)
-        assert "El registro está roto" in cuadro
-        assert f"el asiento {asiento.numero} " in cuadro
-        assert "Registro íntegro" not in cuadro
-
-    como_superusuario(poner.format(asiento.referencia))
-    cuadro = cuadro_tras_verificar(0, None)
-    assert "Registro íntegro" in cuadro
-    assert "El registro está roto" not in cuadro
-
-
-def test_las_paginas_van_de_cincuenta_en_cincuenta_por_el_numero(
-    bd: str, navegar: Callable[..., Any]
-) -> None:
-    for n in range(1, 121):
-        registro.anotar(tipo="prueba", referencia=f"R-{n:03}")
-    cliente = navegar("dpo")
-    primera = texto(cliente.get(PAGINA))
-    assert "R-120" in primera
-    assert "R-071" in primera
-    assert "R-070" not in primera
-    segunda = texto(cliente.get(f"{PAGINA}?antes=71"))
-    assert "R-070" in segunda
-    assert "R-021" in segunda
-    assert "R-020" not in segunda
-    assert "?despues=70" in segunda
-    assert "R-120" in texto(cliente.get(f"{PAGINA}?despues=70"))
-    assert 'rel="next"' not in texto(cliente.get(f"{PAGINA}?antes=21"))
-    for rara in ("antes=x", "antes=-1", "antes=99999999999999999999", "despues=%00"):
-        assert "R-120" in texto(cliente.get(f"{PAGINA}?{rara}"))
-
-
-def test_todo_lo_que_se_anota_tiene_nombre_en_la_pagina() -> None:
-    from privacidad.vistas.registro import TIPOS
-
-    codigo = "".join(f.read_text() for f in Path("privacidad").rglob("*.py"))
-    anotados = set(re.findall(r'anotar\(\s*tipo="(\w+)"', codigo))
-    assert "supresion" in anotados
-    assert not anotados - set(TIPOS) - set(Estado.values)
-
-
-def test_el_detalle_se_lee_sin_ser_programador(bd: str, navegar: Callable[..., Any]) -> None:
-    registro.anotar(tipo="gestion", datos={"destino": "langfuse", "antes": {"trazas": 2}, "nada": None})
-    pagina = texto(navegar("dpo").get(PAGINA))
-    assert "Destino externo" in pagina
-    assert "langfuse" in pagina
-    assert "{&quot;trazas&quot;:2}" in pagina
-    assert "None" not in pagina
-
-
-def test_la_administracion_lo_enseña_y_no_deja_tocarlo(diez: None, navegar: Callable[..., Any]) -> None:
-    cliente = navegar("dpo")
-    assert cliente.get("/admin/privacidad/asiento/").status_code == 200
-    assert cliente.get("/admin/privacidad/asiento/5/change/").status_code == 200
-    assert cliente.post("/admin/privacidad/asiento/5/change/", {"tipo": "x"}).status_code == 403
-    assert cliente.post("/admin/privacidad/asiento/5/delete/", {"post": "yes"}).status_code == 403
-    assert cliente.get("/admin/privacidad/asiento/add/").status_code == 403
-    assert navegar("compras").get("/admin/privacidad/asiento/").status_code == 403
-
-
-def test_la_web_no_puede_quitar_ni_cambiar_la_verificacion_que_delata_un_final_cortado(
-    diez: None, como: Callable[[str], psycopg.Connection], como_superusuario: Callable[..., None]
-) -> None:
-    assert ordenar("verificar_registro")[2] == 0
-    web = como("memoria_web")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        web.execute("DELETE FROM memoria_ejecucion")
-    with pytest.raises(psycopg.errors.RestrictViolation, match="no cambia"):
-        web.execute("UPDATE memoria_ejecucion SET recuento = '{}'")
-    como_superusuario("DELETE FROM privacidad_asiento WHERE numero > 8")
-    datos, _, codigo = ordenar("verificar_registro")
-    assert (datos["primera_rota"], codigo) == (9, 6)
-
-
-def test_las_ejecuciones_viejas_las_borra_el_dueno(diez: None, propietario: psycopg.Connection) -> None:
-    ordenar("verificar_registro")
-    borradas = propietario.execute("DELETE FROM memoria_ejecucion WHERE inicio < now()").rowcount
-    assert borradas == 1

@@ -4,7 +4,6 @@ alone."""
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -12,13 +11,14 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings as ajustes
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from memoria.models import Documento, Ejecucion
 from privacidad import plazos, servicios, vigilancia
 from privacidad.errores import DatoNoValido, OtraSolicitudAbierta, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
+from tests import ordenes
 from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
 
 Reponer = Callable[..., None]
@@ -26,12 +26,7 @@ Reponer = Callable[..., None]
 
 def ordenar(*opciones: str) -> tuple[dict[str, Any], str, int]:
     """``verificar_supresiones``: ``(JSON, stderr, exit code)``."""
-    salida, avisos, codigo = io.StringIO(), io.StringIO(), 0
-    try:
-        call_command("verificar_supresiones", "--json", *opciones, stdout=salida, stderr=avisos)
-    except CommandError as error:
-        codigo = error.returncode
-    return json.loads(salida.getvalue()), avisos.getvalue(), codigo
+    return ordenes.ordenar("verificar_supresiones", *opciones)
 
 
 @pytest.fixture
