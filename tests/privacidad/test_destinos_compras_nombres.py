@@ -19,8 +19,9 @@ from privacidad import plazos, servicios
 from privacidad.errores import MencionesSinDecidir
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
+from tests.ordenes import ordenar
 from tests.privacidad.test_acceso import contenido
-from tests.privacidad.test_reaplicar import Copias, copias, fichero, ordenar  # noqa: F401 - fixtures
+from tests.privacidad.test_reaplicar import Copias, copias, fichero  # noqa: F401 - fixtures
 
 DE_MARTA = {"identificadores": {"nombre": "Marta Ruiz Gil", "telefono": "612345678"}}
 

@@ -20,7 +20,8 @@ from privacidad import servicios
 from privacidad.errores import MencionesSinDecidir
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
-from tests.privacidad.test_reaplicar import Copias, copias, fichero, ordenar  # noqa: F401 - fixtures
+from tests.ordenes import ordenar
+from tests.privacidad.test_reaplicar import Copias, copias, fichero  # noqa: F401 - fixtures
 
 TELEFONO = {"telefono": "612345678"}
 
