@@ -12,7 +12,7 @@ from memoria import politica
 from memoria.agentes import ContextoCliente, configuracion
 from privacidad import plazos, servicios
 from privacidad.estados import Estado
-from privacidad.models import Expediente
+from privacidad.models import Expediente, Solicitud
 
 
 @pytest.fixture
@@ -231,3 +231,19 @@ def con_copia(
         return solicitud
 
     return hacer
+
+
+@pytest.fixture
+def completada(
+    hasta: Callable[..., Any], preferencia: Callable[..., None], conversacion: Callable[..., None]
+) -> Callable[..., Solicitud]:
+    """``completada("C1")``: a request carried out, with two documents and a thread erased."""
+
+    def llevar(sujeto_id: str = "C1", **otros: Any) -> Solicitud:
+        preferencia(sujeto_id)
+        preferencia(sujeto_id, "horario", "tardes")
+        conversacion(sujeto_id, f"h-{sujeto_id}")
+        solicitud: Solicitud = hasta(Estado.COMPLETADA, sujeto_id, **otros)
+        return solicitud
+
+    return llevar

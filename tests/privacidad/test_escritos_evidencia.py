@@ -24,7 +24,6 @@ from privacidad.escritos import pdf
 from privacidad.estados import Estado
 from privacidad.models import Copia, Escrito, Evidencia, Exclusion, Gestion, Paso, Solicitud
 from tests.privacidad.lector import leer
-from tests.privacidad.test_escritos import completada  # noqa: F401 - a fixture
 
 INTERNOS = [d for d in DESTINOS if not d.externo]
 AHORA = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -205,7 +204,7 @@ def test_every_figure_is_on_the_paper_and_in_its_place(completada_una: Solicitud
 
 
 @pytest.fixture
-def completada_una(completada: Callable[..., Solicitud]) -> Solicitud:  # noqa: F811 - the fixture
+def completada_una(completada: Callable[..., Solicitud]) -> Solicitud:
     return completada()
 
 
