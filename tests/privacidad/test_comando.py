@@ -122,7 +122,8 @@ def test_las_mas_urgentes_primero_y_se_para_a_tiempo(
     urgente = hasta(Estado.APROBADA, "C2", dia=date(2026, 1, 1))
     turnos = iter([False, True])
     monkeypatch.setattr(Plazo, "agotado", property(lambda plazo: next(turnos)))
-    assert ordenar()[0]["pendientes"] == 1
+    datos, _, codigo = ordenar()
+    assert (datos["completadas"], datos["pendientes"], codigo) == (1, 1, 3)
     assert Solicitud.objects.get(estado=Estado.COMPLETADA) == urgente
 
 

@@ -24,8 +24,10 @@ class Command(ComandoMemoria):
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         simular = bool(opciones["dry_run"])
         cuentas = {"completadas": 0, "parciales": 0, "retenidas": 0, "fallidas": 0}
+        completo = True
         for solicitud in _por_lotes(opciones["batch_size"]):
             if plazo.agotado:
+                completo = False
                 break
             resultado = self._una(solicitud, simular)
             if resultado:
@@ -37,7 +39,8 @@ class Command(ComandoMemoria):
         )
         # Half done is only half done once it is done: a dry run just could not ask the external destinations.
         incompletas = cuentas["fallidas"] or (cuentas["parciales"] and not simular)
-        return Resultado(datos, frase % cuentas, Salida.PARCIAL if incompletas else Salida.HECHO)
+        bien = completo and not incompletas
+        return Resultado(datos, frase % cuentas, Salida.HECHO if bien else Salida.PARCIAL)
 
     def _una(self, solicitud: Solicitud, simular: bool) -> str | None:
         """Run one request; the key it counts under, or none when somebody else got to it first."""
