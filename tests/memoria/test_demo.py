@@ -70,7 +70,7 @@ def test_a_demo_that_is_told_to_stop_does_not_go_on_to_serve(
             if "formulario" in linea:
                 break
         proceso.send_signal(signal.SIGINT)
-        _salida, errores = proceso.communicate(timeout=120)
+        _salida, errores = proceso.communicate(timeout=300)
     assert proceso.returncode == 3
     assert "repita la orden" in errores
 
