@@ -22,7 +22,7 @@ from privacidad.cifrado import cifrar, cifrar_json, descifrar, descifrar_json
 from privacidad.errores import DatoNoValido
 from privacidad.models import Asiento, Expediente
 from privacidad.plazos import hoy
-from privacidad.resumenes import resumen
+from privacidad.resumenes import resumen, resumen_de_usuario
 from privacidad.servicios.limitacion import esperar_supresion
 from privacidad.servicios.paso import exigir
 from privacidad.servicios.solicitud import prefijo_de
@@ -51,7 +51,12 @@ def pedir_expediente(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
         if Expediente.objects.pendientes().filter(resumen=expediente.resumen).exists():
             raise DatoNoValido(_("Ya hay un expediente de esa persona pedido, y se está preparando."))
         expediente.save(force_insert=True)
-        registro.anotar(tipo="acceso_pedido", referencia=expediente.referencia, resumen=resumen(prefijo))
+        registro.anotar(
+            tipo="acceso_pedido",
+            referencia=expediente.referencia,
+            resumen=resumen(prefijo),
+            datos={"por": resumen_de_usuario(por)},
+        )
     logger.info("%s pedido", expediente.referencia)
     return expediente
 
@@ -92,6 +97,8 @@ def _nuevo(espacio: str, sujeto_id: str, por: User) -> Expediente:
 
 def _producir(expediente: Expediente, sujeto_id: str) -> None:
     momento = timezone.now()
+    # Who asked, also of one that the scheduled command makes.
+    quien = resumen_de_usuario(expediente.por)
     antes = Asiento.objects.aggregate(n=Max("numero"))["n"] or 0
     # Outside the transaction: it may take long, and asks the destinations that are not in PostgreSQL.
     compuesto = expedientes.componer(
@@ -119,19 +126,20 @@ def _producir(expediente: Expediente, sujeto_id: str) -> None:
                 tipo="copia_abierta",
                 referencia=copia.solicitud.referencia,
                 resumen=copia.solicitud.resumen,
-                datos={"expediente": expediente.referencia},
+                datos={"expediente": expediente.referencia, "por": quien},
             )
         registro.anotar(
             tipo="acceso",
             referencia=expediente.referencia,
             resumen=expediente.resumen,
-            datos={"cuantos": compuesto.cuantos, "caduca": expediente.caduca.isoformat()},
+            datos={"cuantos": compuesto.cuantos, "caduca": expediente.caduca.isoformat(), "por": quien},
         )
     logger.info("%s producido", expediente.referencia)
 
 
 def descargar_expediente(*, expediente: Expediente, formato: str, por: User) -> Iterator[bytes]:
-    """The file as ``pdf`` or ``json``, in pieces. The download is registered before the first one.
+    """The file as ``pdf`` or ``json``, in pieces. The download, and whose, is registered before the
+    first one.
 
     Raises :class:`SinPermiso`, and :class:`DatoNoValido` when it has expired.
     """
@@ -150,7 +158,7 @@ def descargar_expediente(*, expediente: Expediente, formato: str, por: User) -> 
             tipo="expediente_descargado",
             referencia=actual.referencia,
             resumen=actual.resumen,
-            datos={"formato": formato},
+            datos={"formato": formato, "por": resumen_de_usuario(por)},
         )
     logger.info("%s descargado en %s", actual.referencia, formato)
     return _trozos(contenido, comprimido=formato == "json")

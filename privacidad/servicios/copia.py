@@ -18,7 +18,7 @@ from privacidad import copias, estados, plazos, registro
 from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Copia, Solicitud
-from privacidad.resumenes import resumen
+from privacidad.resumenes import resumen, resumen_de_usuario
 from privacidad.servicios.paso import (
     bloquear,
     cambia_lo_aprobado,
@@ -74,7 +74,8 @@ def decidir_copia(*, solicitud: Solicitud, hasta: date | None, motivo: str | Non
 
 
 def abrir_copia(*, copia: Copia, motivo: str, por: User) -> Iterator[bytes]:
-    """All the lines of a sealed copy. That it was opened, and why, is registered before the first is read.
+    """All the lines of a sealed copy. That it was opened, by whom and why, is registered before the first is
+    read: who, as a keyed digest.
 
     Raises :class:`SinPermiso` and :class:`DatoNoValido` here; reading raises what
     :func:`privacidad.copias.leer` does.
@@ -91,7 +92,7 @@ def abrir_copia(*, copia: Copia, motivo: str, por: User) -> Iterator[bytes]:
             tipo="copia_abierta",
             referencia=solicitud.referencia,
             resumen=solicitud.resumen,
-            datos={"motivo": razon},
+            datos={"motivo": razon, "por": resumen_de_usuario(por)},
         )
     logger.info("%s copia bloqueada abierta", solicitud.referencia)
     return copias.leer(copia, de_otros=True)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from privacidad import registro
 from privacidad.escritos.datos import canonico
 from privacidad.models import Escrito
-from privacidad.resumenes import resumen
+from privacidad.resumenes import resumen_de_usuario
 from privacidad.servicios.paso import exigir
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ def descargar(*, escrito: Escrito, formato: str, por: User) -> bytes:
         tipo="escrito_descargado",
         referencia=escrito.solicitud.referencia,
         resumen=escrito.solicitud.resumen,
-        datos={"numero": escrito.numero, "formato": formato, "por": resumen(f"usuario:{por.pk}")},
+        datos={"numero": escrito.numero, "formato": formato, "por": resumen_de_usuario(por)},
     )
     logger.info("%s %s descargado", escrito.solicitud.referencia, escrito.numero)
     return contenido

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from memoria.explorador.acceso import con_permiso
 from privacidad import registro, verificacion
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia
+from privacidad.resumenes import resumen_de_usuario
 
 POR_PAGINA = 50
 #: What is not the state of a request; what is not here either is shown by its bare name.
@@ -61,11 +63,32 @@ def asientos(request: HttpRequest) -> HttpResponse:
             "title": _("Registro"),
             "verificacion": como_fue(),
             "pagina": pagina,
-            "filas": [
-                {"asiento": a, "que": que_dice(a), "datos": _en_texto(a.datos)} for a in pagina.asientos
-            ],
+            "filas": _filas(pagina.asientos),
         },
     )
+
+
+def _filas(asientos: list[Asiento]) -> list[dict[str, Any]]:
+    nombres = _quienes({a.datos["por"] for a in asientos if "por" in a.datos})
+    return [
+        {
+            "asiento": a,
+            "que": que_dice(a),
+            "quien": nombres.get(a.datos["por"], _("Una cuenta que ya no existe"))
+            if "por" in a.datos
+            else "",
+            "datos": _en_texto(a.datos),
+        }
+        for a in asientos
+    ]
+
+
+def _quienes(resumenes: set[str]) -> dict[str, str]:
+    """The user names behind those digests, of whom still has an account: the register itself has no names."""
+    if not resumenes:
+        return {}
+    usuarios = ((resumen_de_usuario(u), u.get_username()) for u in User.objects.only("username"))
+    return {r: nombre for r, nombre in usuarios if r in resumenes}
 
 
 class ComoFue(NamedTuple):

@@ -16,6 +16,7 @@ from privacidad import conversaciones, expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Expediente, Restriccion
+from privacidad.resumenes import resumen_de_usuario
 from tests.privacidad.lector import leer
 
 PAGINA = "/privacidad/derechos/clientes/C1/"
@@ -102,7 +103,10 @@ def test_lo_bloqueado_tambien_y_abrirlo_se_registra(
     (bloqueado,) = contenido(expediente, dpo)["datos_bloqueados"]
     assert bloqueado["fila"]["value"]["valor"] == "occitano"
     assert (bloqueado["solicitud"], bloqueado["se_destruye"]) == (solicitud.referencia, manana.isoformat())
-    assert Asiento.objects.get(tipo="copia_abierta").datos == {"expediente": expediente.referencia}
+    assert Asiento.objects.get(tipo="copia_abierta").datos == {
+        "expediente": expediente.referencia,
+        "por": resumen_de_usuario(expediente.por),
+    }
     papel = leer(bajado(expediente, "pdf", dpo))
     for dia in (manana, solicitud.recibida):
         assert f"{dia:%d/%m/%Y}" in papel
@@ -212,19 +216,20 @@ def test_se_guarda_cifrado_y_sin_el_identificador(
         gzip.decompress(bytes(Expediente.objects.get(pk=expediente.pk).json))
 
 
-def test_todo_queda_en_el_registro(
-    producir: Callable[..., Expediente], preferencia: Callable[..., None], dpo: Any
+def test_todo_queda_en_el_registro_con_quien_lo_hizo(
+    producir: Callable[..., Expediente], preferencia: Callable[..., None], dpo: Any, otro_dpo: Any
 ) -> None:
     preferencia("C1")
     expediente = producir()
-    for formato in ("pdf", "json"):
-        bajado(expediente, formato, dpo)
-    asientos = [(a.tipo, a.referencia) for a in Asiento.objects.all()]
+    for formato, quien in (("pdf", dpo), ("json", otro_dpo)):
+        bajado(expediente, formato, quien)
+    asientos = [(a.tipo, a.referencia, a.datos["por"]) for a in Asiento.objects.all()]
     assert asientos == [
-        ("acceso", expediente.referencia),
-        ("expediente_descargado", expediente.referencia),
-        ("expediente_descargado", expediente.referencia),
+        ("acceso", expediente.referencia, resumen_de_usuario(dpo)),
+        ("expediente_descargado", expediente.referencia, resumen_de_usuario(dpo)),
+        ("expediente_descargado", expediente.referencia, resumen_de_usuario(otro_dpo)),
     ]
+    assert resumen_de_usuario(dpo) != resumen_de_usuario(otro_dpo)
 
 
 def test_caducado_no_se_descarga(producir: Callable[..., Expediente], dpo: Any) -> None:

@@ -13,6 +13,7 @@ from privacidad import expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Expediente
+from privacidad.resumenes import resumen_de_usuario
 from tests import ordenes
 from tests.privacidad.test_acceso import PAGINA, bajado, contenido
 
@@ -50,9 +51,12 @@ def test_lo_grande_lo_produce_la_orden(pedido: tuple[Client, Expediente], dpo: A
     assert hecho.por == expediente.por
     assert hecho.creado > expediente.creado
     assert [d["clave"] for d in contenido(hecho, dpo)["documentos"]] == ["pref-horario", "pref-idioma"]
-    assert list(Asiento.objects.order_by("numero").values_list("tipo", "referencia"))[:2] == [
-        ("acceso_pedido", hecho.referencia),
-        ("acceso", hecho.referencia),
+    # The command made it, for who asked.
+    quien = resumen_de_usuario(expediente.por)
+    asientos = Asiento.objects.order_by("numero").values_list("tipo", "referencia", "datos__por")
+    assert list(asientos)[:2] == [
+        ("acceso_pedido", hecho.referencia, quien),
+        ("acceso", hecho.referencia, quien),
     ]
     assert "Descargar el JSON" in cliente.get(PAGINA).content.decode()
 

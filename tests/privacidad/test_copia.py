@@ -28,6 +28,7 @@ from privacidad.destinos import Sujeto
 from privacidad.errores import DatoNoValido, SinPermiso, TransicionNoPermitida
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Copia, Solicitud, TrozoCopia
+from privacidad.resumenes import resumen_de_usuario
 
 #: Not tomorrow: the tests may begin on one day and end on the next.
 FECHA = plazos.hoy() + timedelta(days=30)
@@ -247,7 +248,7 @@ def test_abrirla_pide_permiso_y_motivo_y_queda_en_el_registro(
     )  # before reading a line
     asiento = Asiento.objects.get(tipo="copia_abierta")
     assert asiento.referencia == solicitud.referencia
-    assert asiento.datos == {"motivo": "La pide el juzgado"}
+    assert asiento.datos == {"motivo": "La pide el juzgado", "por": resumen_de_usuario(dpo)}
 
 
 def test_destruida_no_se_dice_que_siga_y_se_anota_por_que_no_hay_otra(

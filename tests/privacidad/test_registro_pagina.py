@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memoria.models import Ejecucion
-from privacidad import registro
+from privacidad import registro, servicios
 from privacidad.estados import Estado
 from privacidad.models import Asiento
 from tests.ordenes import ordenar
@@ -133,6 +135,27 @@ def test_el_detalle_se_lee_sin_ser_programador(bd: str, navegar: Callable[..., A
     assert "langfuse" in pagina
     assert "{&quot;trazas&quot;:2}" in pagina
     assert "None" not in pagina
+
+
+def test_quien_abrio_una_copia_tiene_nombre_mientras_tiene_cuenta(
+    con_copia: Callable[..., Any], persona: Callable[..., Any], navegar: Callable[..., Any]
+) -> None:
+    copia = con_copia().copia
+    quien = persona("dpo", nombre="quien-abre")
+    servicios.abrir_copia(copia=copia, motivo="La pide el juzgado", por=quien)
+    dpo = navegar("dpo", nombre="quien-mira")
+    assert "<dt>Quién</dt><dd>quien-abre</dd>" in texto(dpo.get(PAGINA))
+    with CaptureQueriesContext(connection) as una:
+        dpo.get(PAGINA)
+    servicios.abrir_copia(copia=copia, motivo="La vuelve a pedir", por=persona("dpo", nombre="otra-mas"))
+    with CaptureQueriesContext(connection) as dos:
+        assert "<dd>otra-mas</dd>" in texto(dpo.get(PAGINA))
+    assert len(una) == len(dos)
+    quien.delete()
+    pagina = texto(dpo.get(PAGINA))
+    assert "quien-abre" not in pagina
+    assert "<dt>Quién</dt><dd>Una cuenta que ya no existe</dd>" in pagina
+    assert pagina.count("<dt>Quién</dt>") == 2
 
 
 def test_la_administracion_lo_enseña_y_no_deja_tocarlo(diez: None, navegar: Callable[..., Any]) -> None:
