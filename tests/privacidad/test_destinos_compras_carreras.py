@@ -212,9 +212,7 @@ def test_reviews_runs_and_moves_at_once_do_not_block_each_other_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Linked receipts search again with the register in sight; runs hold a fence that moves wait for."""
-    monkeypatch.setattr(
-        mudanzas, "ESPERA", "60s"
-    )  # who waits for ever ends so, who is slow does not
+    monkeypatch.setattr(mudanzas, "ESPERA", "60s")  # who waits for ever ends so, who is slow does not
     preferencia("C1")
     preferencia("C2")
     solicitud = identificada(recibida, dpo)
