@@ -71,14 +71,14 @@ def filas(mes: date) -> list[Fila]:
         )
         for s in recibidas.defer("sujeto_id", "reservado")
         .select_related("principal")
-        .prefetch_related("vinculadas", "evidencias", "gestiones")
+        .prefetch_related("vinculadas")
         .order_by("recibida", "pk")
     ]
 
 
 def _resultado(solicitud: Any) -> str:
     """Its state in words, what it waits for, and which other request it is linked to."""
-    estado = palabras.estado(solicitud, borro=solicitud.borro).texto
+    estado = palabras.estado(solicitud, borro=solicitud.borro()).texto
     if solicitud.principal:
         estado = f"{estado}: {solicitud.principal.referencia}"
     return ". ".join((estado, *(e.texto for e in esperas(solicitud))))

@@ -40,9 +40,9 @@ DIAS_DE_AVISO = 7
 def estado(solicitud: Solicitud, *, borro: bool) -> Etiqueta:
     """The state of a request. Half done, or done with nothing to erase, is never shown as a success.
 
-    ``borro`` is what is known to have been erased: by the evidence, or here and outside (``con_resultado``).
+    ``borro`` is whether something was erased, here or outside (``Solicitud.borro``).
     """
-    if solicitud.estado == Estado.COMPLETADA and not borro and not _borro_fuera(solicitud):
+    if solicitud.estado == Estado.COMPLETADA and not borro:
         return Etiqueta(_("Completada, sin datos localizados"), "aviso")
     return Etiqueta(str(Estado(solicitud.estado).label), _TONOS.get(solicitud.estado, "neutra"))
 
@@ -53,13 +53,6 @@ _TONOS: dict[str, str] = {
     Estado.APROBADA: "aviso",
     Estado.REAPARECIDA: "mal",
 }
-
-
-def _borro_fuera(solicitud: Solicitud) -> bool:
-    """Whether an external destination confirmed a deletion; asked only of one that was not read with it."""
-    if hasattr(solicitud, "borro"):
-        return bool(solicitud.borro)
-    return solicitud.gestiones.filter(estado=Gestion.Estado.HECHA).exists()
 
 
 def espera(solicitud: Solicitud, *, retenidos: int, sin_confirmar: int) -> list[Etiqueta]:

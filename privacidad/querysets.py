@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from django.db import models
-from django.db.models import Case, Count, Exists, F, OuterRef, Subquery, Value, When
+from django.db.models import Case, Count, F, OuterRef, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from privacidad import estados
@@ -45,18 +45,15 @@ class SolicitudQuerySet(models.QuerySet["Solicitud"]):
         return self.order_by(cerrada, vence_si_abierta, F("cerrada").desc(nulls_last=True), "pk")
 
     def con_resultado(self) -> models.QuerySet[Any]:
-        """With what became of it: ``borro``, whether something was erased, here or in an external destination
-        that confirmed it; ``retenidos``, how many rows are held back now; ``sin_confirmar``, how many
-        external destinations have not confirmed."""
-        from privacidad.models import Evidencia, Exclusion, Gestion
+        """With what became of it: ``retenidos``, how many rows are held back now; ``sin_confirmar``, how many
+        external destinations have not confirmed; and all that ``borro`` reads."""
+        from privacidad.models import Exclusion, Gestion
 
         suyas = {"solicitud": OuterRef("pk")}
         sin_confirmar = Gestion.objects.filter(**suyas).exclude(
             estado__in=[Gestion.Estado.HECHA, Gestion.Estado.SIN_DATOS]
         )
-        return self.annotate(
-            borro=Exists(Evidencia.objects.filter(**suyas, resultado=Evidencia.Resultado.BORRADO))
-            | Exists(Gestion.objects.filter(**suyas, estado=Gestion.Estado.HECHA)),
+        return self.prefetch_related("evidencias", "gestiones").annotate(
             retenidos=_cuantas(Exclusion.objects.activas().filter(**suyas)),
             sin_confirmar=_cuantas(sin_confirmar),
         )

@@ -66,7 +66,7 @@ def solicitudes(request: HttpRequest) -> HttpResponse:
             "filas": [
                 {
                     "solicitud": s,
-                    "estado": palabras.estado(s, borro=s.borro),
+                    "estado": palabras.estado(s, borro=s.borro()),
                     "plazo": palabras.plazo(s),
                     "espacio": nombre_de_espacio(s.espacio),
                 }
@@ -181,7 +181,7 @@ def _pagina(
         {
             "title": objeto.referencia,
             "solicitud": objeto,
-            "estado": palabras.estado(objeto, borro=any(not e.sin_datos for e in evidencias)),
+            "estado": palabras.estado(objeto, borro=objeto.borro(evidencias)),
             "plazo": palabras.plazo(objeto),
             "espacio": nombre_de_espacio(objeto.espacio),
             # The id in clear is for who handles the request; who only runs it needs the reference alone.

@@ -79,20 +79,6 @@ def pendientes_de_escrito(solicitud: Solicitud) -> list[Evidencia]:
     return list(solicitud.evidencias.filter(pk__gt=ultima).order_by("pk"))
 
 
-def borro(solicitud: Solicitud, evidencias: Iterable[Evidencia]) -> bool:
-    """Whether something was erased, here or in an external destination that confirmed it.
-
-    0 → 0 is not, nor is what was held back and then went by another hand.
-    """
-    return any(_borro(e) for e in evidencias) or any(
-        g.estado == Gestion.Estado.HECHA for g in solicitud.gestiones.all()
-    )
-
-
-def _borro(evidencia: Evidencia) -> bool:
-    return any(n for recuentos in evidencia.destinos.values() for n in recuentos["borrados"].values())
-
-
 def _comunes(solicitud: Solicitud, tipo: Escrito.Tipo, numero: str, emitido: datetime) -> Datos:
     return {
         "tipo": tipo.value,
@@ -349,7 +335,7 @@ def _selladas(solicitud: Solicitud, copia: Copia) -> Iterable[Evidencia]:
 
 def _permanece(evidencias: Sequence[Evidencia]) -> Datos:
     """Until when backups and archived WAL may still hold what was erased; no date where nobody said it."""
-    borrados = [e.momento for e in evidencias if _borro(e)]
+    borrados = [e.momento for e in evidencias if e.borro]
     dias = settings.COPIAS_DIAS
     if not borrados or dias is None:
         return {"dias": dias, "hasta": None}

@@ -56,8 +56,8 @@ def _emitir_resultado(solicitud: Solicitud) -> Escrito:
     with transaction.atomic():
         registro.bloquear()
         evidencias = contenido.pendientes_de_escrito(solicitud)
-        borro = contenido.borro(solicitud, evidencias)
-        return _emitir(solicitud, Escrito.Tipo.CERTIFICADO if borro else Escrito.Tipo.SIN_DATOS, evidencias)
+        tipo = Escrito.Tipo.CERTIFICADO if solicitud.borro(evidencias) else Escrito.Tipo.SIN_DATOS
+        return _emitir(solicitud, tipo, evidencias)
 
 
 def _emitir(solicitud: Solicitud, tipo: Escrito.Tipo, evidencias: list[Evidencia]) -> Escrito:

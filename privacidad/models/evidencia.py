@@ -66,6 +66,12 @@ class Evidencia(SoloAnexar):
         return f"{self.resultado} · {self.momento:%Y-%m-%d %H:%M}"
 
     @property
+    def borro(self) -> bool:
+        """Whether the run erased a row. 0 → 0 erased none, and neither did one that found only what is held
+        back, which may go by another hand later."""
+        return any(n for recuentos in self.destinos.values() for n in recuentos["borrados"].values())
+
+    @property
     def sin_datos(self) -> bool:
         return self.resultado == self.Resultado.SIN_DATOS
 
@@ -167,6 +173,11 @@ class Gestion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.destino} · {self.estado}"
+
+    @property
+    def borro(self) -> bool:
+        """Whether something was erased there, and read back as gone."""
+        return self.estado == self.Estado.HECHA
 
     @property
     def terminada(self) -> bool:

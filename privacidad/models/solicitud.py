@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -20,6 +21,9 @@ from privacidad.cifrado import cifrar_json, descifrar_json
 from privacidad.estados import Estado
 from privacidad.models.base import SoloAnexar
 from privacidad.querysets import SolicitudQuerySet, SoloAnexarQuerySet
+
+if TYPE_CHECKING:
+    from privacidad.models.evidencia import Evidencia
 
 #: The step of an extension: it changes the deadline and not the state.
 AMPLIADA = "ampliada"
@@ -203,6 +207,15 @@ class Solicitud(models.Model):
             APROBAR, include_superusers=False, backend="django.contrib.auth.backends.ModelBackend"
         )
         return pueden.exclude(pk=persona.pk).exclude(pk__in=la_recibieron).exists()
+
+    def borro(self, evidencias: Iterable[Evidencia] | None = None) -> bool:
+        """Whether something was erased, here by those runs (by any, when it is not said which) or in an
+        external destination. What a page shows as done and what a document certifies is this.
+
+        Reads ``evidencias`` and ``gestiones`` whole: ``con_resultado`` has them for a list.
+        """
+        aqui = self.evidencias.all() if evidencias is None else evidencias
+        return any(e.borro for e in aqui) or any(g.borro for g in self.gestiones.all())
 
     @property
     def ampliable(self) -> bool:

@@ -51,7 +51,7 @@ def cuadro(request: HttpRequest) -> HttpResponse:
             "filas": [
                 {
                     "solicitud": s,
-                    "estado": palabras.estado(s, borro=s.borro),
+                    "estado": palabras.estado(s, borro=s.borro()),
                     "plazo": palabras.plazo(s),
                     "motivo": motivo_de_la_fecha(s),
                 }

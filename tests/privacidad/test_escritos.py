@@ -321,7 +321,7 @@ def test_external_destinations_are_told_as_they_stand(completada: Callable[..., 
         estado=Gestion.Estado.HECHA,
         recuento={"antes": {"trazas": 1234}, "despues": {"trazas": 0}},
     )
-    assert contenido.borro(solicitud, [Evidencia(resultado="sin_datos", destinos={})]) is True
+    assert solicitud.borro([Evidencia(resultado="sin_datos", destinos={})]) is True
     datos = contenido.reunir(
         solicitud,
         Escrito.Tipo.CERTIFICADO,
@@ -350,7 +350,7 @@ def test_unknown_at_the_other_side_is_a_dash_and_not_a_zero(completada: Callable
     assert pdf.numero(None) == "–"
     solicitud = completada()
     Gestion.objects.create(solicitud=solicitud, destino="x", estado=Gestion.Estado.SIN_DATOS)
-    assert contenido.borro(solicitud, [Evidencia(resultado="sin_datos", destinos={})]) is False
+    assert solicitud.borro([Evidencia(resultado="sin_datos", destinos={})]) is False
 
 
 def test_it_is_in_spanish_whoever_approves(

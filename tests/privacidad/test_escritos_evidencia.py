@@ -17,7 +17,7 @@ from hypothesis import settings as ajustes
 from hypothesis import strategies as st
 
 from memoria.comandos import Plazo
-from privacidad import plazos, retencion, servicios
+from privacidad import mensual, plazos, retencion, servicios
 from privacidad.destinos import DESTINOS
 from privacidad.escritos import datos as contenido
 from privacidad.escritos import pdf
@@ -377,7 +377,10 @@ def test_a_held_row_that_went_by_another_hand_is_not_certified(
 
 
 def test_when_all_of_it_went_by_another_hand_there_is_no_certificate(
-    retenida: Callable[..., Any], sin_guardas: Callable[..., None], otro_dpo: Any
+    retenida: Callable[..., Any],
+    sin_guardas: Callable[..., None],
+    otro_dpo: Any,
+    navegar: Callable[..., Any],
 ) -> None:
     solicitud, exclusion = retenida(otros=0)
     sin_guardas("DELETE FROM langgraph.store WHERE prefix = 'clientes.C1'")
@@ -395,6 +398,14 @@ def test_when_all_of_it_went_by_another_hand_there_is_no_certificate(
     assert "Documentos (tabla store) 1 0 0" in texto
     assert "se quitaron 1 por otra causa: no los borró esta supresión." in texto
     assert "se retuvo por «Reclamación o pleito en curso»" in texto
+    # And no page shows it as a success.
+    cliente = navegar("dpo", nombre="quien-mira")
+    for pagina in ("/privacidad/?estado=todas", solicitud.get_absolute_url()):
+        leida = cliente.get(pagina).content.decode()
+        assert "Completada, sin datos localizados" in leida, pagina
+        assert "etiqueta--bien" not in leida, pagina
+    (fila,) = mensual.filas(plazos.hoy())
+    assert fila.resultado == "Completada, sin datos localizados"
 
 
 def test_a_released_row_that_is_erased_needs_no_explanation(
