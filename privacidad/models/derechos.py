@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -14,8 +14,10 @@ from privacidad.models.solicitud import Solicitud
 
 class ExpedienteQuerySet(models.QuerySet["Expediente"]):
     def pendientes(self) -> ExpedienteQuerySet:
-        """Asked for and not produced yet, the oldest first: what the scheduled command takes."""
-        return self.filter(destruido__isnull=True).exclude(pedido=b"").order_by("pk")
+        """Asked for and not produced yet: what the scheduled command takes. First those not tried yet,
+        the oldest first; then those tried longest ago, so that one that always fails is in nobody's way."""
+        pedidos = self.filter(destruido__isnull=True).exclude(pedido=b"")
+        return pedidos.order_by(F("intentado").asc(nulls_first=True), "pk")
 
 
 class Copia(models.Model):
@@ -107,6 +109,8 @@ class Expediente(models.Model):
     json = models.BinaryField(_("documento portable"), blank=True)
     #: Whose it is, encrypted, while it waits to be produced by the scheduled command; empty from then on.
     pedido = models.BinaryField(_("pedido"), blank=True, default=b"", db_default=b"")
+    #: When the scheduled command last set about it, also if it did not live to tell.
+    intentado = models.DateTimeField(_("intentado"), null=True, blank=True)
     destruido = models.DateTimeField(_("destruido"), null=True, blank=True)
 
     objects = ExpedienteQuerySet.as_manager()

@@ -81,6 +81,9 @@ def producir_pedido(*, expediente: Expediente) -> None:
     """
     if not expediente.pendiente:
         raise DatoNoValido(_("Ese expediente ya no está pedido."))
+    # Before, and committed: one that ends with the process goes to the back of the queue too.
+    expediente.intentado = timezone.now()
+    Expediente.objects.filter(pk=expediente.pk).update(intentado=expediente.intentado)
     _producir(expediente, descifrar_json(expediente.pedido, uso="expediente:pedido")["sujeto_id"])
 
 

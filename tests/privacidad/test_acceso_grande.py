@@ -99,6 +99,54 @@ def test_el_que_falla_no_para_a_los_demas(
     assert (datos["producidos"], datos["fallidos"], datos["pendientes"], codigo) == (1, 1, 1, 3)
 
 
+def test_cada_uno_tiene_su_turno_aunque_otro_falle_siempre(
+    pedido: tuple[Client, Expediente],
+    preferencia: Callable[..., None],
+    dpo: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _cliente, roto = pedido
+    Expediente.objects.filter(pk=roto.pk).update(pedido=b"otra cosa")
+    for tipo in ("idioma", "horario"):
+        preferencia("C2", tipo)
+    servicios.pedir_expediente(espacio="clientes", sujeto_id="C2", por=dpo)
+    with monkeypatch.context() as parche:
+        agotar_tras(parche, 1)
+        datos, codigo = ordenar("--batch-size", "1")
+    assert (datos["producidos"], datos["fallidos"], datos["pendientes"], codigo) == (0, 1, 2, 3)
+    with monkeypatch.context() as parche:
+        agotar_tras(parche, 1)  # time for one: whose turn it is
+        datos, codigo = ordenar("--batch-size", "1")
+    assert (datos["producidos"], datos["fallidos"], datos["pendientes"], codigo) == (1, 0, 1, 3)
+    assert Expediente.objects.pendientes().get() == roto
+
+
+def test_un_lote_pequeno_no_deja_a_nadie_sin_hacer(
+    pedido: tuple[Client, Expediente], preferencia: Callable[..., None], dpo: Any
+) -> None:
+    for tipo in ("idioma", "horario"):
+        preferencia("C2", tipo)
+    servicios.pedir_expediente(espacio="clientes", sujeto_id="C2", por=dpo)
+    assert ordenar("--batch-size", "1") == (
+        {"producidos": 2, "fallidos": 0, "pendientes": 0, "simulado": False},
+        0,
+    )
+
+
+def test_si_se_acaba_el_tiempo_y_queda_alguno_lo_dice(
+    pedido: tuple[Client, Expediente], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agotar_tras(monkeypatch, 0)
+    datos, codigo = ordenar()
+    assert (datos["producidos"], datos["fallidos"], datos["pendientes"], codigo) == (0, 0, 1, 3)
+
+
+def agotar_tras(parche: pytest.MonkeyPatch, cuantos: int) -> None:
+    """The command is told to stop when it has begun that many."""
+    quedan = iter([False] * cuantos)
+    parche.setattr("memoria.comandos.Plazo.agotado", property(lambda _plazo: next(quedan, True)))
+
+
 def test_lo_que_cabe_se_produce_en_la_pagina(
     navegar: Callable[..., Any], preferencia: Callable[..., None], persona: Callable[..., Any]
 ) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -21,14 +22,16 @@ class Command(ComandoMemoria):
     def ejecutar(self, plazo: Plazo, **opciones: Any) -> Resultado:
         simular = bool(opciones["dry_run"])
         cuentas = {"producidos": 0, "fallidos": 0}
-        # Each was asked for by a person, so they are few. In memory are these rows and one file at a time.
-        for expediente in Expediente.objects.pendientes()[: opciones["batch_size"]]:
+        completo = True
+        for expediente in _por_lotes(opciones["batch_size"]):
             if plazo.agotado:
+                completo = False
                 break
             cuentas["producidos" if simular or self._uno(expediente) else "fallidos"] += 1
         datos = {**cuentas, "pendientes": Expediente.objects.pendientes().count(), "simulado": simular}
         frase = _("Expedientes producidos: %(producidos)d; fallidos: %(fallidos)d.") % cuentas
-        return Resultado(datos, frase, Salida.PARCIAL if cuentas["fallidos"] else Salida.HECHO)
+        bien = completo and not cuentas["fallidos"]
+        return Resultado(datos, frase, Salida.HECHO if bien else Salida.PARCIAL)
 
     def _uno(self, expediente: Expediente) -> bool:
         try:
@@ -41,3 +44,11 @@ class Command(ComandoMemoria):
             self.avisar(f"{expediente.referencia}: {motivo}")
             return False
         return True
+
+
+def _por_lotes(cuantos: int) -> Iterator[Expediente]:
+    """Those asked for, in the order of their turn, ``cuantos`` per query; each one once."""
+    # Each was asked for by a person, so their numbers fit in memory. A turn that is taken changes the order.
+    turno = list(Expediente.objects.pendientes().values_list("pk", flat=True))
+    for desde in range(0, len(turno), cuantos):
+        yield from Expediente.objects.pendientes().filter(pk__in=turno[desde : desde + cuantos])
