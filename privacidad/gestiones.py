@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from privacidad import destinos, registro
 from privacidad.destinos import Destino, Recuento, Sujeto, prisa
 from privacidad.errores import DestinoNoDisponible, SinTiempo
+from privacidad.estados import Estado
 from privacidad.models import Gestion, Solicitud
 
 logger = logging.getLogger(__name__)
@@ -25,6 +27,7 @@ SIN_TERMINAR = frozenset({Gestion.Estado.PENDIENTE, Gestion.Estado.POR_VERIFICAR
 #: What was deleted and can still be read is deleted again after this long: the other side may have lost the
 #: order, or something late may have come in. Sooner would only be counted against us.
 REPETIR_TRAS = timedelta(hours=24)
+HA_VUELTO = gettext_lazy("Después de borrarlo ha aparecido algo: se borra otra vez.")
 
 
 def contar(solicitud: Solicitud) -> dict[str, Recuento]:
@@ -64,16 +67,83 @@ def atender(solicitud: Solicitud, estados: Collection[str] = SIN_TERMINAR) -> No
             _intentar(solicitud, gestion)
 
 
+def releer(solicitud: Solicitud, *, desde: datetime) -> None:
+    """Read back, of a partial request that would close now, each destination that was done and has not been
+    read since ``desde``: a hold may have kept it open for years. What is there again, or cannot be read, is
+    to be done again, and it is tried, once. Never raises for the other side's faults."""
+    with transaction.atomic():
+        if not _sigue_parcial(solicitud):
+            return
+        abrir(solicitud)
+    sujeto = _sujeto(solicitud)
+    for gestion in solicitud.gestiones.exclude(estado__in=SIN_TERMINAR).filter(momento__lt=desde):
+        try:
+            hay = destinos.destino(gestion.destino).verificar(sujeto)
+        except DestinoNoDisponible as error:
+            sin_tiempo = isinstance(error, SinTiempo)
+            rehacer(
+                solicitud,
+                gestion.destino,
+                estado=Gestion.Estado.PENDIENTE if sin_tiempo else Gestion.Estado.FALLIDA,
+                detalle=str(error),
+            )
+        else:
+            if any(hay.values()):
+                rehacer(solicitud, gestion.destino, hallado=True)
+            else:
+                Gestion.objects.filter(pk=gestion.pk, estado=gestion.estado).update(momento=timezone.now())
+    atender(solicitud, {Gestion.Estado.PENDIENTE})
+
+
+def leidas(solicitud: Solicitud, *, desde: datetime) -> bool:
+    """Whether every destination of a request was read back, at zero, since then."""
+    return all(g.terminada and g.momento >= desde for g in solicitud.gestiones.all())
+
+
+def rehacer(
+    solicitud: Solicitud,
+    destino: str,
+    *,
+    estado: str = Gestion.Estado.PENDIENTE,
+    detalle: str = "",
+    hallado: bool = False,
+) -> bool:
+    """What was done in a destination is to be done again; ``hallado``: something is there again. Whether it
+    is so now: not when it was not done, nor once the request is closed. The counts stay: what is found from
+    now on is added to them."""
+    with transaction.atomic():
+        if not _sigue_parcial(solicitud):
+            return False
+        gestion, nueva = Gestion.objects.get_or_create(solicitud=solicitud, destino=destino)
+        if not nueva and not gestion.terminada:
+            return False
+        gestion.estado, gestion.detalle, gestion.pedida = estado, str(HA_VUELTO) if hallado else detalle, None
+        gestion.save(update_fields=["estado", "detalle", "pedida"])
+        if hallado:
+            registro.anotar(
+                tipo="hallazgo",
+                referencia=solicitud.referencia,
+                resumen=solicitud.resumen,
+                datos={"destinos": [destino]},
+            )
+        _registrar(solicitud, gestion)
+    return True
+
+
+def _sigue_parcial(solicitud: Solicitud) -> bool:
+    """Whether it is partial, its row locked: another run may have closed it."""
+    suya = Solicitud.objects.select_for_update().filter(pk=solicitud.pk, estado=Estado.PARCIAL)
+    return suya.first() is not None
+
+
 def _intentar(solicitud: Solicitud, gestion: Gestion) -> None:
     d = destinos.destino(gestion.destino)
-    sujeto = Sujeto(solicitud.espacio, solicitud.sujeto_id, solicitud.hilos_capturados())
+    sujeto = _sujeto(solicitud)
     try:
         if _hay_que_borrar(gestion):
             if "antes" not in gestion.recuento:
                 gestion.recuento = _lo_que_habia(gestion, d.contar(sujeto))
-            # Of several deletions the largest counts: what is still readable is asked for again.
-            borrados = _mayor(gestion.recuento.get("borrados", {}), d.suprimir(sujeto))
-            gestion.recuento = {**gestion.recuento, "borrados": borrados}
+            gestion.recuento = _con_lo_borrado(gestion.recuento, d.suprimir(sujeto))
             gestion.pedida = timezone.now()
         despues = d.verificar(sujeto)
     except DestinoNoDisponible as error:
@@ -111,8 +181,17 @@ def _hay_que_borrar(gestion: Gestion) -> bool:
     return timezone.now() - gestion.pedida >= REPETIR_TRAS
 
 
-def _mayor(a: Recuento, b: Recuento) -> Recuento:
-    return {que: max(a.get(que, 0), n) for que, n in b.items()}
+def _con_lo_borrado(recuento: dict[str, Recuento], ahora: Recuento) -> dict[str, Recuento]:
+    """The counts, with what a deletion took. Of several the largest counts: what is still readable is asked
+    for again. But what is there once nothing could be read has come since, and is more."""
+    antes, borrados, despues = (recuento.get(cual, {}) for cual in ("antes", "borrados", "despues"))
+    if despues and not any(despues.values()):
+        return {"antes": _suma(antes, ahora), "borrados": _suma(borrados, ahora)}
+    return {**recuento, "borrados": {que: max(borrados.get(que, 0), n) for que, n in ahora.items()}}
+
+
+def _suma(a: Recuento, b: Recuento) -> Recuento:
+    return {que: a.get(que, 0) + n for que, n in b.items()}
 
 
 def _anotar(solicitud: Solicitud, gestion: Gestion) -> None:
@@ -126,13 +205,21 @@ def _anotar(solicitud: Solicitud, gestion: Gestion) -> None:
             momento=gestion.momento,
         ):
             return  # another run ended it meanwhile
-        registro.anotar(
-            tipo="gestion",
-            referencia=solicitud.referencia,
-            resumen=solicitud.resumen,
-            datos={"destino": gestion.destino, "estado": gestion.estado, **gestion.recuento},
-        )
+        _registrar(solicitud, gestion)
     logger.info("%s %s: %s", solicitud.referencia, gestion.destino, gestion.estado)
+
+
+def _registrar(solicitud: Solicitud, gestion: Gestion) -> None:
+    registro.anotar(
+        tipo="gestion",
+        referencia=solicitud.referencia,
+        resumen=solicitud.resumen,
+        datos={"destino": gestion.destino, "estado": str(gestion.estado), **gestion.recuento},
+    )
+
+
+def _sujeto(solicitud: Solicitud) -> Sujeto:
+    return Sujeto(solicitud.espacio, solicitud.sujeto_id, solicitud.hilos_capturados())
 
 
 def _activos() -> tuple[Destino, ...]:

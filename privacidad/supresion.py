@@ -42,6 +42,7 @@ def vista_previa(solicitud: Solicitud) -> dict[str, Recuento]:
 
 def ejecutar(solicitud: Solicitud, *, por: User | None, simular: bool = False) -> Evidencia:
     """Erase; see :func:`privacidad.servicios.ejecutar`."""
+    desde = timezone.now()
     try:
         actual, evidencia = _dentro(solicitud, por=por, simular=simular)
     except (RevisionVacia, FueraDeLaRevision) as error:
@@ -50,7 +51,7 @@ def ejecutar(solicitud: Solicitud, *, por: User | None, simular: bool = False) -
         raise
     if not simular:
         gestiones.atender(actual)
-        completar(actual, por=por)
+        completar(actual, por=por, desde=desde)
     copiar(actual, solicitud)
     return evidencia
 
@@ -68,7 +69,9 @@ def _dentro(solicitud: Solicitud, *, por: User | None, simular: bool) -> tuple[S
                 actual = pasar(actual, Estado.EN_CURSO, por=por)
                 evidencia = suprimir(actual)
                 gestiones.abrir(actual)
-            pasar(actual, _siguiente(actual), por=por)
+            # What is outside, done before or not, is read before it closes, and never in here.
+            fuera = actual.gestiones.exists()
+            pasar(actual, Estado.PARCIAL if fuera else _siguiente(actual), por=por)
         transaction.set_rollback(simular)
     return actual, evidencia
 
@@ -95,14 +98,22 @@ def solo_espera_lo_retenido(solicitud: Solicitud) -> bool:
     )
 
 
-def completar(solicitud: Solicitud, *, por: User | None) -> None:
-    """Close a partial request if nothing is left to erase anywhere."""
+def completar(solicitud: Solicitud, *, por: User | None, desde: datetime | None = None) -> None:
+    """Close a partial request if nothing is left to erase anywhere, and what is outside was read back since
+    ``desde``, now unless it is given: what was not is read here."""
+    desde = desde or timezone.now()
+    if _puede_cerrarse(solicitud):
+        gestiones.releer(solicitud, desde=desde)
     with transaction.atomic():
         actual = bloquear(solicitud)
-        if actual.estado == Estado.PARCIAL and _siguiente(actual) == Estado.COMPLETADA:
+        if _puede_cerrarse(actual) and gestiones.leidas(actual, desde=desde):
             pasar(actual, Estado.EN_CURSO, por=por)
             pasar(actual, Estado.COMPLETADA, por=por)
     copiar(actual, solicitud)
+
+
+def _puede_cerrarse(solicitud: Solicitud) -> bool:
+    return solicitud.estado == Estado.PARCIAL and _siguiente(solicitud) == Estado.COMPLETADA
 
 
 def _vigente(solicitud: Solicitud) -> Evidencia | None:

@@ -13,6 +13,10 @@ ingestion). Into the store and the threads the database lets nothing of an erase
 ``VALLA_MINUTOS`` (the fence): what is from those minutes got in round it, and goes too. What is from later
 is a new card, unless it was said in an erased thread: no new conversation has one of those
 (``memoria/sql/vigilancia.sql``).
+
+**And while the request is open?** Whatever came back goes with the next run, so there is nothing to reopen.
+But one that is partial may wait for years for a row that is held back, and no run asks again where it was
+done: what an external destination has from before the erasure is looked for as well.
 """
 
 from __future__ import annotations
@@ -29,10 +33,11 @@ from django.db.models.functions import Coalesce
 
 from memoria import politica
 from privacidad import destinos
-from privacidad.destinos import Rastro
+from privacidad.destinos import Destino, Rastro
 from privacidad.errores import DestinoNoDisponible
 from privacidad.estados import Estado
-from privacidad.models import Asiento, Evidencia, Paso, Solicitud
+from privacidad.gestiones import SIN_TERMINAR
+from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
 from privacidad.resumenes import resumen
 
 #: How often the deadline is looked at: every so many subjects.
@@ -41,10 +46,12 @@ CADA = 1000
 
 @dataclass
 class Hallazgo:
-    """Somebody who was erased and is there again: which request, who, and in which destinations."""
+    """Somebody who was erased and is there again: which request, who, and in which destinations; ``parcial``
+    when the request is still open."""
 
     solicitud_id: int
     sujeto_id: str = field(repr=False)
+    parcial: bool = False
     destinos: set[str] = field(default_factory=set)
 
 
@@ -69,25 +76,26 @@ def buscar(*, cuantos: int, agotado: Callable[[], bool]) -> Busqueda:
     """
     suprimidos = _suprimidos()
     busqueda = Busqueda(len(suprimidos))
-    if not suprimidos:
-        return busqueda
-    hasta = max(s.valla for s in suprimidos.values())
     hallados: dict[int, Hallazgo] = {}
     sin_solicitud: set[str] = set()
     for d in destinos.DESTINOS:
         if not d.activo:
             continue
+        buscados = {**suprimidos, **_parciales(d)} if d.externo else suprimidos
+        if not buscados:
+            continue
+        hasta = max(s.valla for s in buscados.values())
         try:
             for numero, rastro in enumerate(d.sujetos(cuantos, hasta)):
                 if numero % CADA == 0 and agotado():
                     busqueda.completa = False
                     break
-                suprimido = suprimidos.get(_resumen(rastro))
+                suprimido = buscados.get(_resumen(rastro))
                 if suprimido and rastro.desde < (suprimido.valla if d.vallado else suprimido.momento):
                     if suprimido.solicitud_id is None:
                         sin_solicitud.add(suprimido.referencia)
                         continue
-                    hallado = Hallazgo(suprimido.solicitud_id, rastro.sujeto_id)
+                    hallado = Hallazgo(suprimido.solicitud_id, rastro.sujeto_id, suprimido.parcial)
                     hallados.setdefault(suprimido.solicitud_id, hallado).destinos.add(d.nombre)
         except DestinoNoDisponible as error:
             busqueda.sin_respuesta[d.nombre] = str(error)
@@ -105,13 +113,17 @@ class _Suprimido:
     momento: datetime
     #: …and where the fence keeps them out, from then on.
     valla: datetime
+    #: Erased in part: the request is still open, and no two of a person are.
+    parcial: bool = False
 
 
 def _suprimidos() -> dict[bytes, _Suprimido]:
     """By digest, the last erasure of each subject that was erased whole and has no request open."""
     abiertas = set(Solicitud.objects.abiertas().values_list("resumen", flat=True))
     suprimidos: dict[bytes, _Suprimido] = {}
-    for referencia, pk, digesto, momento, empezo in chain(_completadas(), _solo_en_el_registro()):
+    for referencia, pk, digesto, momento, empezo in chain(
+        _ejecutadas(Estado.COMPLETADA), _solo_en_el_registro()
+    ):
         if digesto not in abiertas:
             # The fence is raised just after the run begins, so it never ends before this. Of a run rebuilt
             # from the register nobody knows when it began, and its fence was lost with the database.
@@ -122,12 +134,26 @@ def _suprimidos() -> dict[bytes, _Suprimido]:
     return suprimidos
 
 
+def _parciales(d: Destino) -> dict[bytes, _Suprimido]:
+    """By digest, those who were erased in part and of whom nothing is left to do in that external
+    destination. Outside there is no fence."""
+    por_hacer = Gestion.objects.filter(destino=d.nombre, estado__in=SIN_TERMINAR)
+    pendientes = set(por_hacer.values_list("solicitud_id", flat=True))
+    return {
+        bytes.fromhex(digesto): _Suprimido(referencia, pk, momento, momento, parcial=True)
+        for referencia, pk, digesto, momento, _empezo in _ejecutadas(Estado.PARCIAL)
+        # Its evidence, or its entry, is there, unless somebody went past every guard.
+        if pk not in pendientes and momento
+    }
+
+
 #: ``(reference, request, digest, moment of its last evidence, when the run that left it began)``.
 _Completada = tuple[str, int | None, str, datetime, datetime | None]
 
 
-def _completadas() -> Iterator[_Completada]:
-    """A run that was rebuilt after a restore has no beginning: its step is of when its entry was written."""
+def _ejecutadas(estado: Estado) -> Iterator[_Completada]:
+    """The requests in that state. A run that was rebuilt after a restore has no beginning: its step is of
+    when its entry was written."""
     evidencia = Evidencia.objects.filter(solicitud=OuterRef("pk")).order_by("-pk").values("momento")[:1]
     # Of one whose evidence somebody deleted past every guard, its entry tells when.
     asiento = (
@@ -146,7 +172,7 @@ def _completadas() -> Iterator[_Completada]:
         .values("momento")[:1]
     )
     return (
-        Solicitud.objects.filter(estado=Estado.COMPLETADA)
+        Solicitud.objects.filter(estado=estado)
         .annotate(borrado=Coalesce(Subquery(evidencia), Subquery(asiento), "cerrada"))
         .annotate(empezo=Subquery(empezo))
         .order_by("pk")

@@ -25,7 +25,7 @@ from privacidad.servicios.solicitud import (
     retirar,
     revisar,
 )
-from privacidad.servicios.vigilancia import reabrir, verificar
+from privacidad.servicios.vigilancia import reabrir, reabrir_fuera, verificar
 
 __all__ = [
     "abrir_copia",
@@ -49,6 +49,7 @@ __all__ = [
     "producir",
     "producir_pedido",
     "reabrir",
+    "reabrir_fuera",
     "recibir",
     "rectificar",
     "restringir",

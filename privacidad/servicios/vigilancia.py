@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoria import politica
@@ -47,12 +48,21 @@ def reabrir(*, solicitud: Solicitud, sujeto_id: str, hallado: Collection[str]) -
         raise OtraSolicitudAbierta(solicitud.referencia) from None
 
 
+def reabrir_fuera(*, solicitud: Solicitud, destino: str) -> bool:
+    """Something of the person of a partial request was found again in the external destination ``destino``:
+    the next run erases it there again. Whether that is so now: not when it was still to be done, nor when
+    the request has been closed meanwhile."""
+    return gestiones.rehacer(solicitud, destino, hallado=True)
+
+
 def verificar(*, solicitud: Solicitud) -> None:
     """Read back what the external destinations of a partial request had not confirmed; close it if that was
     all.
 
-    Nothing is erased here but what has been readable for a day after its deletion was asked for.
+    Nothing is erased here but what has been readable for a day after its deletion was asked for and, when it
+    would close, what has come in since to a destination that had confirmed.
     """
     if solicitud.estado == Estado.PARCIAL:
+        desde = timezone.now()
         gestiones.atender(solicitud, {Gestion.Estado.POR_VERIFICAR})
-        supresion.completar(solicitud, por=None)
+        supresion.completar(solicitud, por=None, desde=desde)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -61,8 +62,10 @@ class Command(ComandoMemoria):
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
     def _reabrir(self, hallazgo: vigilancia.Hallazgo, simular: bool) -> bool:
-        """Whether the request of what was found is open again."""
+        """Whether the request of what was found is open again, or was and has it to do again."""
         solicitud = Solicitud.objects.get(pk=hallazgo.solicitud_id)
+        if hallazgo.parcial:
+            return self._reabrir_fuera(solicitud, hallazgo.destinos, simular)
         try:
             with transaction.atomic():
                 servicios.reabrir(
@@ -73,6 +76,18 @@ class Command(ComandoMemoria):
             return False  # somebody else was quicker: it is open, and the run will erase it
         self.avisar(_("%(referencia)s: ha reaparecido.") % {"referencia": solicitud.referencia})
         return True
+
+    def _reabrir_fuera(self, solicitud: Solicitud, donde: Collection[str], simular: bool) -> bool:
+        """Whether what came back to some external destination of a partial request is to be erased again."""
+        with transaction.atomic():
+            vuelve = [d for d in donde if servicios.reabrir_fuera(solicitud=solicitud, destino=d)]
+            transaction.set_rollback(simular)
+        for nombre in vuelve:
+            self.avisar(
+                _("%(referencia)s: ha vuelto algo a «%(destino)s». La próxima ejecución lo borra otra vez.")
+                % {"referencia": solicitud.referencia, "destino": destinos.destino(nombre).etiqueta}
+            )
+        return bool(vuelve)
 
     def _menciones(self) -> list[str]:
         """The requests of which a row of somebody else, erased because it named the person, is there again.
