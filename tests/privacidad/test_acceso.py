@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from privacidad import conversaciones, expedientes, plazos, servicios
+from privacidad import conversaciones, expediente_en_papel, expedientes, plazos, servicios
 from privacidad.errores import DatoNoValido, SinPermiso
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Expediente, Restriccion
@@ -126,16 +126,16 @@ def test_el_pdf_se_lee_y_remite_al_json_cuando_es_mucho(
         "INSERT INTO langgraph.store (prefix, key, value)"
         " SELECT 'clientes.C1', 'k' || n, jsonb_build_object('texto', 'dato ' || n, 'valor', '中 €')"
         " FROM generate_series(1, %s) n",
-        [expedientes.EN_PDF + 50],
+        [expediente_en_papel.EN_PDF + 50],
     )
     expediente = producir()
     pdf = bajado(expediente, "pdf", dpo)
     assert pdf.startswith(b"%PDF-")
     texto = leer(pdf)
     assert expediente.referencia in texto
-    assert f"Aquí se muestran {expedientes.EN_PDF} de {expedientes.EN_PDF + 50}" in texto
+    assert f"Aquí se muestran {expediente_en_papel.EN_PDF} de {expediente_en_papel.EN_PDF + 50}" in texto
     assert "[U+4E2D] €" in texto
-    assert len(contenido(expediente, dpo)["documentos"]) == expedientes.EN_PDF + 50
+    assert len(contenido(expediente, dpo)["documentos"]) == expediente_en_papel.EN_PDF + 50
 
 
 # -- M15: a checkpoint is somebody else's bytes -------------------------------------------------------

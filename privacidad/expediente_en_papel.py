@@ -1,0 +1,214 @@
+"""The access file of a person on paper: the first items of each kind, and where the rest is.
+
+In Spanish, whatever the language of who asks: it is for the person.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone, translation
+
+from memoria.explorador.palabras import nombre_de_espacio, nombre_de_tipo
+from privacidad import mensajes
+from privacidad.destinos import destino
+from privacidad.escritos.papel import Papel
+from privacidad.escritos.pdf import dia
+from privacidad.estados import Estado
+from privacidad.informacion import informar
+from privacidad.plazos import MADRID
+from privacidad.resumenes import resumen
+
+#: How many items of each kind are shown, and how many messages of each conversation.
+EN_PDF = 200
+MENSAJES_EN_PDF = 40
+LARGO_EN_PDF = 1_500
+
+Elemento = dict[str, Any]
+
+
+def escribir(
+    *,
+    espacio: str,
+    sujeto_id: str,
+    referencia: str,
+    momento: datetime,
+    vistos: Mapping[str, list[Elemento]],
+    cuantos: Mapping[str, int],
+    no_incluye: Sequence[str],
+) -> bytes:
+    """The PDF. ``vistos`` are the first items of each section, in its order; ``cuantos``, how many it has."""
+    with translation.override("es"):
+        papel = Papel(
+            titulo="Datos que constan de una persona",
+            numero=referencia,
+            responsable=settings.RESPONSABLE,
+            momento=momento,
+            identidad=resumen(referencia),
+        )
+        papel.ficha(
+            [
+                ("De quién", f"{nombre_de_espacio(espacio)}, identificador «{sujeto_id}»"),
+                ("Producido", _fecha(momento.isoformat())),
+            ]
+        )
+        papel.apartado("Sobre estos datos (artículo 15.1 del RGPD)")
+        papel.ficha([(i.titulo, "\n".join(i.frases)) for i in informar(espacio)])
+        for seccion, elementos in vistos.items():
+            _seccion(papel, seccion, elementos, cuantos[seccion])
+        papel.apartado("Lo que no está en este expediente")
+        for frase in no_incluye:
+            papel.parrafo(frase)
+        return papel.bytes()
+
+
+def _seccion(papel: Papel, seccion: str, elementos: list[Elemento], cuantos: int) -> None:
+    papel.apartado(f"{_TITULOS[seccion]} ({cuantos})")
+    if not elementos:
+        papel.parrafo("No hay.")
+    for elemento in elementos:
+        _ESCRIBIR[seccion](papel, elemento)
+    if cuantos > len(elementos):
+        papel.parrafo(
+            f"Aquí se muestran {len(elementos)} de {cuantos}: todos están en el documento JSON adjunto.",
+            negrita=True,
+        )
+
+
+def _escribir_documento(papel: Papel, d: Elemento) -> None:
+    contenido = d["contenido"] if isinstance(d["contenido"], dict) else {"texto": str(d["contenido"])}
+    pares = [
+        ("Dato", nombre_de_tipo(str(contenido.get("tipo") or d["clave"]))),
+        *((_CAMPOS.get(k, k), _corto(v)) for k, v in contenido.items() if k != "tipo"),
+        ("Escrito", _fecha(d["escrito"])),
+        ("Actualizado", _fecha(d["actualizado"])),
+        ("Caduca", _fecha(d["caduca"], sin="no caduca")),
+    ]
+    if d["limitado"]:
+        pares.append(("Limitado", "sí: ningún agente lo lee"))
+    papel.ficha(pares)
+
+
+def _escribir_conversacion(papel: Papel, c: Elemento) -> None:
+    papel.parrafo(
+        f"Conversación {c['hilo']}, del {_fecha(c['creado'])} al {_fecha(c['visto'])}.", negrita=True
+    )
+    for mensaje in c["mensajes"][:MENSAJES_EN_PDF]:
+        for linea in mensajes.lineas(mensaje):
+            papel.parrafo(_corto(linea))
+    if len(c["mensajes"]) > MENSAJES_EN_PDF:
+        papel.parrafo(f"Tiene {len(c['mensajes'])} mensajes: todos están en el documento JSON.")
+    # Such as the summary of what was said before.
+    for nombre, valor in c["estado"].items():
+        papel.parrafo(f"Se guarda además, «{nombre}»: {_corto(valor)}")
+
+
+def _escribir_retirado(papel: Papel, r: Elemento) -> None:
+    _escribir_documento(papel, {**r, "limitado": False})
+    motivo = "; ".join(filter(None, (r["motivo"], r["explicacion"], r["incidencia"])))
+    papel.ficha([("Retirado", _fecha(r["retirado"])), ("Motivo", _corto(motivo))])
+
+
+def _escribir_mencion(papel: Papel, m: Elemento) -> None:
+    papel.ficha(
+        [
+            ("Dónde", m["donde"]),
+            ("Dice", _corto("\n".join(m["pasajes"]))),
+            ("De la solicitud", m["solicitud"]),
+        ]
+    )
+
+
+def _escribir_limitacion(papel: Papel, r: Elemento) -> None:
+    papel.ficha(
+        [
+            ("Sobre", r["clave"] or "toda la ficha"),
+            ("Motivo", _corto(r["motivo"])),
+            ("Desde", _fecha(r["desde"])),
+            ("Levantada", _fecha(r["levantada"]) if r["levantada"] else "no: está en vigor"),
+        ]
+    )
+
+
+def _escribir_solicitud(papel: Papel, s: Elemento) -> None:
+    papel.ficha(
+        [
+            ("Referencia", s["referencia"]),
+            ("Recibida", dia(s["recibida"])),
+            ("Estado", str(Estado(s["estado"]).label)),
+            ("Cerrada", _fecha(s["cerrada"]) if s["cerrada"] else "no"),
+            *((k, _corto(v)) for k, v in s["identificadores"].items()),
+        ]
+    )
+
+
+def _escribir_bloqueado(papel: Papel, b: Elemento) -> None:
+    fila = b["fila"]
+    papel.ficha(
+        [
+            ("De la supresión", b["solicitud"]),
+            ("Se destruye el", dia(b["se_destruye"])),
+            ("Dato", _corto(next((fila[c] for c in _QUE_DICE if fila.get(c)), b["tabla"]))),
+        ]
+    )
+
+
+#: The columns that say what a row is about, whatever its table.
+_QUE_DICE = ("value", "documento", "change_message", "nombre", "thread_id")
+
+
+def _escribir_recuento(papel: Papel, r: Elemento) -> None:
+    d = destino(r["donde"])
+    if r["cuantos"] is None:
+        papel.parrafo(f"{d.etiqueta}: no se ha podido consultar.")
+        return
+    hay = ", ".join(f"{n} {d.etiquetas[que] % n}" for que, n in r["cuantos"].items() if n)
+    papel.parrafo(f"{d.etiqueta}: {hay or 'nada'}.")
+
+
+_TITULOS = {
+    "documentos": "Lo que se recuerda",
+    "conversaciones": "Conversaciones",
+    "avisos_retirados": "Avisos retirados, que aún se guardan",
+    "menciones": "Lo que dicen de ella los textos de la casa",
+    "limitaciones": "Limitaciones del tratamiento",
+    "solicitudes": "Solicitudes de supresión",
+    "datos_bloqueados": "Datos bloqueados tras una supresión",
+    "recuentos": "Cuánto hay en cada sitio",
+}
+_CAMPOS = {
+    "texto": "Texto",
+    "valor": "Valor",
+    "origen": "Lo dijo",
+    "hilo": "En la conversación",
+    "fecha": "Fecha",
+    "importancia": "Importancia",
+    "asunto": "Asunto",
+    "valido_hasta": "Válido hasta",
+    "autor": "Autor",
+}
+_ESCRIBIR: Mapping[str, Callable[[Papel, Any], None]] = {
+    "documentos": _escribir_documento,
+    "conversaciones": _escribir_conversacion,
+    "avisos_retirados": _escribir_retirado,
+    "menciones": _escribir_mencion,
+    "limitaciones": _escribir_limitacion,
+    "solicitudes": _escribir_solicitud,
+    "datos_bloqueados": _escribir_bloqueado,
+    "recuentos": _escribir_recuento,
+}
+
+
+def _corto(valor: Any) -> str:
+    texto = valor if isinstance(valor, str) else json.dumps(valor, ensure_ascii=False)
+    return texto if len(texto) <= LARGO_EN_PDF else f"{texto[:LARGO_EN_PDF]}… (sigue en el documento JSON)"
+
+
+def _fecha(iso: str | None, *, sin: str = "no consta") -> str:
+    if not iso:
+        return sin
+    return timezone.localtime(datetime.fromisoformat(iso), MADRID).strftime("%d/%m/%Y %H:%M")
