@@ -44,6 +44,7 @@ from compras.servicios.paso import (
     turno,
 )
 from memoria import politica
+from memoria.citado import sin_invisibles
 from memoria.politica import ESPACIOS, Importancia, Origen, PoliticaIncumplida
 from memoria.vallas import DatoLimitado
 
@@ -164,16 +165,19 @@ def componer(
 ) -> dict[str, Any]:
     """The document of a notice, checked against every rule: screens, services and the import share them.
 
+    Characters that nobody sees go: what comes with a paste hides nothing from whoever reads, nor a word from
+    the search.
+
     Raises ``AvisoNoValido``, whose sentence never repeats the text.
     """
     documento = {
-        "texto": texto.replace("\r\n", "\n").replace("\r", "\n").strip(),
+        "texto": sin_invisibles(texto).replace("\r\n", "\n").replace("\r", "\n").strip(),
         "fecha": fecha.isoformat(),
         "importancia": str(importancia),
         "origen": str(Origen.COMPRAS),
     }
-    if asunto.strip():
-        documento["asunto"] = asunto.strip()
+    if asunto := sin_invisibles(asunto).strip():
+        documento["asunto"] = asunto
     if valido_hasta:
         documento["valido_hasta"] = valido_hasta.isoformat()
     if not documento["texto"]:

@@ -2,7 +2,7 @@
 
 A list in JSON, one object per section. Whoever wrote the document chose every word of it, so nothing in it
 may look like ours: JSON escapes what would close a text, each line of a quotation begins with ``> `` whatever
-the document uses to break lines, and what people do not see (bidirectional marks, Unicode tags) is taken out.
+the document uses to break lines, and what people do not see is taken out (:mod:`memoria.citado`).
 
 No Django here: an agent's process imports it.
 """
@@ -10,11 +10,10 @@ No Django here: an agent's process imports it.
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 
+from memoria.citado import en_una_linea, lineas
 from memoria.documentos.busqueda import Hallazgo
 
 #: Sections handed over, characters of each, and of all together.
@@ -39,8 +38,8 @@ def citar(hallados: Iterable[Hallazgo]) -> str:
         quedan -= len(cita)
         citas.append(
             {
-                "ruta": _una_linea(h.ruta),
-                "seccion": _una_linea(h.encabezado),
+                "ruta": en_una_linea(h.ruta),
+                "seccion": en_una_linea(h.encabezado),
                 "actualizado": _dia(h.actualizada),
                 "importancia": h.importancia,
                 "cita": cita,
@@ -50,25 +49,9 @@ def citar(hallados: Iterable[Hallazgo]) -> str:
 
 
 def _citada(texto: str, maximo: int) -> str:
-    lineas = [_visible(linea) for linea in _SALTOS.split(texto)]
-    cita = "\n".join(f"{MARCA}{linea}".rstrip() for linea in lineas)
+    cita = "\n".join(f"{MARCA}{linea}".rstrip() for linea in lineas(texto))
     return cita if len(cita) <= maximo else cita[: max(0, maximo - len(CORTADO))].rstrip() + CORTADO
-
-
-def _una_linea(texto: str) -> str:
-    return _visible(" ".join(texto.split()))
-
-
-def _visible(texto: str) -> str:
-    return "".join(
-        " " if c == "\t" else c for c in texto if c == "\t" or unicodedata.category(c) not in _OCULTAS
-    )
 
 
 def _dia(momento: datetime) -> str:
     return momento.date().isoformat()
-
-
-#: Everything that breaks a line somewhere: what ``str.splitlines`` knows.
-_SALTOS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
-_OCULTAS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})

@@ -383,3 +383,23 @@ def test_el_cursor_va_a_lo_que_esta_mal(
 def test_el_orden_de_los_campos_es_el_de_escribir(bd: str) -> None:
     visibles = [campo.name for campo in FormularioNuevo().visible_fields()]
     assert visibles == ["proveedor", "texto", "importancia", "asunto", "fecha", "valido_hasta"]
+
+
+@pytest.mark.parametrize("corregido", [False, True])
+def test_what_nobody_sees_is_not_written(
+    proveedor: Proveedor, escribir: Escribir, navegar: Navegar, corregido: bool
+) -> None:
+    """A soft hyphen from a PDF would also split the word that the search looks for."""
+    navegador = navegar("compras")
+    enviado = datos(
+        texto="Cie\u00adrran\u202e \U000e0049\U000e0047en agosto 👩‍🔧", asunto="\u2066Cierre\u2069"
+    )
+    clave = escribir() if corregido else str(enviado["clave"])
+    direccion = NUEVO
+    if corregido:
+        direccion = url("aviso_corregir", clave)
+        enviado["version"] = valor(navegador.get(direccion).content.decode(), "version")[0]
+    assert navegador.post(direccion, enviado).status_code == 302
+    aviso = lectura.uno("P1", clave)
+    assert aviso is not None
+    assert (aviso.texto, aviso.asunto) == ("Cierran en agosto 👩‍🔧", "Cierre")
