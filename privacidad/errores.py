@@ -56,6 +56,18 @@ class FaltaMotivo(ErrorDePrivacidad):
         )
 
 
+class RevisionPerdida(ErrorDePrivacidad):
+    """What was reviewed was lost, in part, when a backup was restored."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Se ha restaurado una copia de seguridad y lo que se revisó se ha perdido en parte: antes de "
+                "aprobar la solicitud, revísela otra vez."
+            )
+        )
+
+
 class MencionesSinDecidir(ErrorDePrivacidad):
     """Rows of other people name the person and nobody has decided what becomes of them."""
 

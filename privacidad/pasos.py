@@ -12,7 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from privacidad import avance, estados, servicios, supresion
+from privacidad import avance, estados, revisiones, servicios, supresion
+from privacidad.errores import RevisionPerdida
 from privacidad.estados import Estado
 from privacidad.forms import (
     AmpliarForm,
@@ -57,6 +58,8 @@ class Accion:
 
     def impedimento(self, solicitud: Solicitud, usuario: User) -> str:
         """Why this person may not take this step though the request waits for it; empty when they may."""
+        if self.a is Estado.APROBADA and revisiones.perdida(solicitud) is not None:
+            return str(RevisionPerdida())
         impedida = self.a is Estado.APROBADA and solicitud.la_recibio(usuario)
         if impedida and solicitud.puede_aprobarla_otra(usuario):
             return _("Usted recibió esta solicitud: la tiene que aprobar otra persona.")

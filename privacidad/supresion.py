@@ -21,7 +21,17 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from privacidad import avance, copias, evidencias, gestiones, menciones, registro, retenidos, vallas
+from privacidad import (
+    avance,
+    copias,
+    evidencias,
+    gestiones,
+    menciones,
+    registro,
+    retenidos,
+    revisiones,
+    vallas,
+)
 from privacidad.avance import Etapa
 from privacidad.destinos import DESTINOS, Recuento, Sujeto, destino
 from privacidad.destinos.base import Destino
@@ -234,6 +244,7 @@ def _siguiente(solicitud: Solicitud) -> Estado:
         or any(not g.terminada for g in solicitud.gestiones.all())
         or _quedan_menciones(solicitud)
         or _dejo_algo(solicitud)
+        or revisiones.perdida(solicitud) is not None
     )
     return Estado.PARCIAL if quedan else Estado.COMPLETADA
 

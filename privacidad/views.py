@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoria.explorador.acceso import con_permiso
 from memoria.explorador.palabras import nombre_de_espacio
-from privacidad import palabras, servicios
+from privacidad import palabras, revisiones, servicios
 from privacidad.destinos.prisa import con_prisa
 from privacidad.errores import ErrorDePrivacidad, OtroEnvio, SinPermiso
 from privacidad.estados import Estado
@@ -172,6 +172,7 @@ def _pagina(
 ) -> HttpResponse:
     usuario = _usuario(request)
     evidencias = list(objeto.evidencias.all())
+    perdida = revisiones.perdida(objeto)
     ofrecidas = [
         _ofrecer(a, objeto, usuario, enviados or {}) for a in ACCIONES if a.disponible(objeto, usuario)
     ]
@@ -190,6 +191,8 @@ def _pagina(
             "excepcion": objeto.excepcion_motivo,
             "previa": palabras.lineas_previas(objeto.vista_previa),
             "hay": palabras.resumen_de_datos(objeto.vista_previa),
+            "revision_perdida": perdida is not None,
+            "identificadores_de": perdida or [],
             "evidencias": [(e, palabras.lineas(e)) for e in evidencias],
             "escritos": objeto.escritos.ligeros(),
             "siguientes": [o for o in ofrecidas if not o["accion"].aparta],

@@ -35,23 +35,30 @@ def borrar(lote: int) -> Iterator[int]:
         yield _borrar_de(fuente, decididas)
 
 
-def sin_hallar(lote: int, *, desde: int) -> list[str]:
-    """The references of the erasures after entry number ``desde`` of which such a row is not found here; in
-    the register too.
+def buscar_las_nuevas(lote: int, *, desde: int) -> None:
+    """Write down in the register which such row, of an erasure after entry number ``desde``, is not found
+    here.
 
     It may never have been in the copy, or it is here at another place and saying something else.
     """
     nuevas = [d for d in _decididas() if d.suprimida > desde]
     if not nuevas:
-        return []
+        return
     filas = {resumen_de_fila(*d) for d in _en_la_memoria(nuevas, lote)}
     for fuente in fuentes.FUENTES:
         filas |= {resumen_de_fila(*f.direccion) for f in _en_la_fuente(fuente, nuevas)}
     dichos = {c.resumen for c in (*de_los_avisos(lote), *de_los_retirados())}
-    faltan = [d for d in nuevas if d.fila not in filas and d.contenido not in dichos]
-    for d in faltan:
-        registro.anotar(tipo="mencion_sin_hallar", referencia=d.referencia, datos={"fila": d.fila})
-    return sorted({d.referencia for d in faltan})
+    for d in nuevas:
+        if d.fila not in filas and d.contenido not in dichos:
+            registro.anotar(tipo="mencion_sin_hallar", referencia=d.referencia, datos={"fila": d.fila})
+
+
+def sin_hallar() -> list[str]:
+    """The references of the erasures with a row that was not found, and of whose person nobody has looked for
+    mentions since."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SIN_HALLAR)
+        return [referencia for (referencia,) in cursor.fetchall()]
 
 
 class _Decidida(NamedTuple):
@@ -88,6 +95,19 @@ CROSS JOIN LATERAL (
 ) s
 WHERE d.decision = 'borrar' AND s.numero IS NOT NULL
 ORDER BY d.numero
+"""
+
+
+# A review looks for mentions, and so does another request that comes in while one is open.
+_SIN_HALLAR = """
+SELECT m.referencia FROM public.privacidad_asiento m
+WHERE m.tipo = 'mencion_sin_hallar' AND NOT EXISTS (
+    SELECT FROM public.privacidad_asiento s
+    JOIN public.privacidad_asiento b
+      ON b.resumen = s.resumen AND b.tipo IN ('revisada', 'vinculada') AND b.numero > m.numero
+    WHERE s.tipo = 'supresion' AND s.referencia = m.referencia
+)
+GROUP BY m.referencia ORDER BY m.referencia
 """
 
 

@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
-from privacidad import estados, evidencias, plazos
+from privacidad import estados, evidencias, plazos, revisiones
 from privacidad.estados import Estado
 from privacidad.models import (
     AMPLIADA,
@@ -25,11 +25,14 @@ from privacidad.models import (
     Evidencia,
     Exclusion,
     Gestion,
+    Mencion,
     Paso,
     Solicitud,
 )
 from privacidad.olvido import olvidar_direcciones
+from privacidad.restauracion.decisiones_rehechas import Decisiones
 from privacidad.resumenes import resumen
+from privacidad.servicios.menciones import contar_lo_decidido
 from privacidad.servicios.paso import guardar
 
 logger = logging.getLogger(__name__)
@@ -198,7 +201,7 @@ FROM public.privacidad_asiento WHERE tipo = ANY ({estados}::text[])
 ORDER BY referencia, numero DESC
 """
 #: The entries that :func:`hasta_el_ultimo` does again.
-_PASOS = [*Estado.values, AMPLIADA, "supresion", "gestion", "copia_decidida", "copia_sellada"]
+_PASOS = [*Estado.values, AMPLIADA, "supresion", "gestion", "mencion", "copia_decidida", "copia_sellada"]
 # An open one may have been extended, or run again, and be in the same state.
 _ATRASADAS = f"""
 SELECT s.referencia, u.tipo
@@ -253,33 +256,59 @@ ORDER BY u.referencia
 """
 
 
-def hasta_el_ultimo(solicitud: Solicitud, desde: int, *, antes_de: str | None = None) -> Solicitud:
-    """Do what the entries after number ``desde`` say was done, in the caller's transaction. From the first
-    one of kind ``antes_de`` on, only the extension of the deadline.
+def hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
+    """Do what the entries after number ``desde`` say was done, in the caller's transaction.
+
+    A review is not done again: what it counted and found is in no register. So one that is still to be run
+    stops before the review the copy does not have, and is asked to be reviewed (:mod:`privacidad.revisiones`)
+    as it is whenever something that was decided for it cannot be put back.
 
     Raises :class:`SinCamino` and ``DatabaseError``.
     """
     actual = Solicitud.objects.select_for_update().get(pk=solicitud.pk)
+    asientos = list(_asientos(actual, desde))
+    ejecutada = Asiento.objects.filter(
+        tipo="supresion", resumen=actual.resumen, referencia=actual.referencia
+    ).exists()
+    estado = next((a.tipo for a in reversed(asientos) if a.tipo in Estado.values), actual.estado)
+    por_ejecutar = estado in estados.ABIERTAS and not ejecutada
+    sin_revisar = por_ejecutar and actual.estado in (Estado.RECIBIDA, Estado.IDENTIFICADA)
+    decisiones = Decisiones(actual, asientos)
     parada = False
-    for asiento in _asientos(actual, desde):
-        parada = parada or asiento.tipo == antes_de
+    for asiento in asientos:
+        parada = parada or (sin_revisar and asiento.tipo == Estado.REVISADA)
         if asiento.tipo == AMPLIADA:
             actual.ampliada = parse_date(asiento.datos["vence"])
             actual.vence = actual.ampliada or actual.vence
             guardar(actual)
             anotar_paso(actual, asiento)
-        elif parada:
-            continue
-        elif asiento.tipo == "supresion":
-            _rehacer_evidencia(actual, asiento)
-        elif asiento.tipo == "gestion":
-            _rehacer_gestion(actual, asiento)
-        elif asiento.tipo in ("copia_decidida", "copia_sellada"):
-            _decidir_copia(actual, asiento)
-            guardar(actual)
-        elif asiento.tipo in Estado.values:
-            _dar_paso(actual, asiento)
+        elif asiento.tipo == "mencion" and not parada:
+            decisiones.poner(asiento, ejecutada=ejecutada)
+        elif not parada:
+            _rehacer(actual, asiento)
+    if por_ejecutar and decisiones.puestas:
+        contar_lo_decidido(actual)
+    if por_ejecutar and (parada or decisiones.sin_fila or _falta_decidir(actual)):
+        actual = revisiones.pedir(actual)
     return actual
+
+
+def _falta_decidir(actual: Solicitud) -> bool:
+    """Whether it was approved with a row that is here and was not there any more."""
+    pendientes = actual.menciones.filter(decision=Mencion.Decision.PENDIENTE)
+    return actual.estado == Estado.APROBADA and pendientes.exists()
+
+
+def _rehacer(actual: Solicitud, asiento: Asiento) -> None:
+    if asiento.tipo == "supresion":
+        _rehacer_evidencia(actual, asiento)
+    elif asiento.tipo == "gestion":
+        _rehacer_gestion(actual, asiento)
+    elif asiento.tipo in ("copia_decidida", "copia_sellada"):
+        _decidir_copia(actual, asiento)
+        guardar(actual)
+    elif asiento.tipo in Estado.values:
+        _dar_paso(actual, asiento)
 
 
 def _asientos(solicitud: Solicitud, desde: int) -> Iterator[Asiento]:

@@ -34,7 +34,7 @@ from django.utils.translation import gettext as _
 from memoria import politica
 from memoria.comandos import Plazo
 from memoria.models import Documento, Hilo
-from privacidad import exportacion, registro, retenidos, vallas
+from privacidad import exportacion, registro, retenidos, revisiones, vallas
 from privacidad.destinos import DESTINOS, Rastro, Recuento, Sujeto, destino
 from privacidad.exportacion import Cabecera, RegistroRoto
 from privacidad.models import Asiento, Exclusion, Solicitud
@@ -58,7 +58,8 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
 
     Returns ``reaplicadas`` (people), ``documentos_borrados``, ``hilos_borrados``, ``asientos_recuperados``,
     ``solicitudes_atrasadas``, ``solicitudes_perdidas`` and ``solicitudes_cerradas_perdidas`` (see
-    :mod:`.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`.solicitudes_rehechas`),
+    :mod:`.puesta_al_dia`), ``solicitudes_rehechas`` (see :mod:`.solicitudes_rehechas`), ``por_revisar``,
+    ``[{"referencia", "identificadores_de"}, …]`` (see :mod:`privacidad.revisiones`),
     ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`.datos_reaplicados`),
     ``copias_rehechas``, ``copias_perdidas`` and ``sin_borrar`` (see :mod:`.copias_rehechas`),
     ``menciones_sin_hallar`` (see :mod:`.menciones_reaplicadas`), ``completo`` and ``simulado``.
@@ -83,7 +84,8 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             puesta_al_dia.decidir_copias(desde=hay)
             datos_reaplicados.adelantar_numeros()
             _retener_lo_abierto()
-            sin_hallar = menciones_reaplicadas.sin_hallar(lote, desde=hay)
+            menciones_reaplicadas.buscar_las_nuevas(lote, desde=hay)
+            por_revisar = _por_revisar([*atrasadas, *rehechas])
         copias = copias_rehechas.Rehechas()
         borrado = _borrar_otra_vez(plazo, lote, copias)
         datos = _datos_otra_vez(plazo, lote)
@@ -99,10 +101,11 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             "copias_rehechas": copias.rehechas,
             "copias_perdidas": copias.perdidas,
             "sin_borrar": copias.sin_borrar,
-            "menciones_sin_hallar": sin_hallar,
+            "menciones_sin_hallar": menciones_reaplicadas.sin_hallar(),
             "asientos_recuperados": recuperados,
             "solicitudes_atrasadas": atrasadas,
             "solicitudes_rehechas": rehechas,
+            "por_revisar": por_revisar,
             "solicitudes_perdidas": puesta_al_dia.perdidas(abiertas=True),
             "solicitudes_cerradas_perdidas": puesta_al_dia.perdidas(abiertas=False),
             "simulado": simular,
@@ -110,6 +113,18 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
         if simular:
             transaction.set_rollback(True)
     return resultado
+
+
+def _por_revisar(tocadas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is to be reviewed again, from this run or from an earlier one. Of ``tocadas``, those are not
+    ``al_dia``, whatever their state."""
+    perdidas = revisiones.perdidas()
+    for solicitud in tocadas:
+        if solicitud["referencia"] in perdidas:
+            # A request that was linked to it, made again later, may have sent it back.
+            actual = Solicitud.objects.get(referencia=solicitud["referencia"])
+            solicitud.update(estado=actual.estado, al_dia=False)
+    return [{"referencia": r, "identificadores_de": de} for r, de in perdidas.items()]
 
 
 # -- the chain ------------------------------------------------------------------------------------

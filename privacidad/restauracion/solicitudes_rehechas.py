@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 
 from memoria import politica
-from privacidad import estados, plazos
+from privacidad import plazos, revisiones
 from privacidad.destinos import DESTINOS, Rastro
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Solicitud
@@ -30,9 +30,8 @@ logger = logging.getLogger(__name__)
 def rehacer(lote: int) -> list[dict[str, Any]]:
     """Make them again, in the caller's transaction, each with its number and as far as the register goes.
 
-    Returns them: ``{"referencia", "estado", "al_dia"}``. One that had not been run stops before its review
-    and is not ``al_dia``: the other identifiers of the person and the decisions about mentions are in no
-    register, so that it is reviewed and approved again.
+    Returns them: ``{"referencia", "estado", "al_dia"}``. One that had not been run stops before its review:
+    see :func:`.puesta_al_dia.hasta_el_ultimo`.
     """
     faltan = list(_las_que_faltan())
     rastros = _por_resumen({f.resumen for f in faltan}, lote) if faltan else {}
@@ -59,7 +58,6 @@ class _Falta(NamedTuple):
     #: The entry it came in with.
     primero: int
     ultimo: str
-    ejecutada: bool
 
 
 def _las_que_faltan() -> Iterator[_Falta]:
@@ -71,10 +69,9 @@ def _las_que_faltan() -> Iterator[_Falta]:
 
 _FALTAN = """
 SELECT referencia, min(resumen), min(numero),
-       (array_agg(tipo ORDER BY numero DESC) FILTER (WHERE tipo <> 'supresion'))[1],
-       bool_or(tipo = 'supresion')
+       (array_agg(tipo ORDER BY numero DESC))[1]
 FROM public.privacidad_asiento a
-WHERE (tipo = ANY (%s::text[]) OR tipo = 'supresion')
+WHERE tipo = ANY (%s::text[])
   AND NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = a.referencia)
 GROUP BY referencia
 ORDER BY min(numero)
@@ -120,10 +117,8 @@ def _una(falta: _Falta, rastro: Rastro) -> Solicitud:
     solicitud.sujeto_id = rastro.sujeto_id
     solicitud.save(force_insert=True)
     puesta_al_dia.anotar_paso(solicitud, primero)
-    sin_ejecutar = falta.ultimo in estados.ABIERTAS and not falta.ejecutada
-    return puesta_al_dia.hasta_el_ultimo(
-        solicitud, primero.numero, antes_de=Estado.REVISADA if sin_ejecutar else None
-    )
+    solicitud = puesta_al_dia.hasta_el_ultimo(solicitud, primero.numero)
+    return _sin_sus_identificadores(solicitud, primero)
 
 
 def _vinculada(solicitud: Solicitud, primero: Asiento) -> Solicitud:
@@ -142,4 +137,24 @@ def _vinculada(solicitud: Solicitud, primero: Asiento) -> Solicitud:
     if principal.abierta:
         principal.poner_plazo()
         principal.save(update_fields=["vence", "ampliada"])
+        _sin_sus_identificadores(principal, primero)
     return solicitud
+
+
+def _sin_sus_identificadores(principal: Solicitud, primero: Asiento) -> Solicitud:
+    """What a request brought besides the id of the person is in no register: unless it was run with it
+    already, ``principal`` is asked to be reviewed with it again.
+
+    An entry from before that was noted does not say whether it brought any.
+    """
+    if not principal.abierta or primero.datos.get("identificadores") == 0:
+        return principal
+    ejecutada = Asiento.objects.filter(
+        tipo="supresion",
+        resumen=principal.resumen,
+        referencia=principal.referencia,
+        numero__gt=primero.numero,
+    )
+    if ejecutada.exists():
+        return principal
+    return revisiones.pedir(principal, identificadores_de=[primero.referencia])

@@ -13,7 +13,7 @@ from privacidad import contenidos, registro, retenidos
 from privacidad.destinos import DESTINOS, Sujeto
 from privacidad.errores import DatoNoValido, TransicionNoPermitida
 from privacidad.estados import Estado
-from privacidad.models import Mencion
+from privacidad.models import Mencion, Solicitud
 from privacidad.olvido import resumen_de_fila
 from privacidad.servicios.paso import (
     DESPUES_DE_EJECUTAR,
@@ -64,10 +64,7 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
             "momento": timezone.now(),
         }
         suyas.update(**decidido)
-        sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id)
-        recuentos = {d.nombre: d.contar(sujeto) for d in DESTINOS if d.decidido_fila_a_fila}
-        actual.vista_previa = {**actual.vista_previa, **recuentos}
-        guardar(actual)
+        contar_lo_decidido(actual)
         contenido = contenidos.de_la_fila(mencion.prefijo, mencion.clave)
         registro.anotar(
             tipo="mencion",
@@ -84,3 +81,11 @@ def decidir_mencion(*, mencion: Mencion, decision: str, motivo: str, por: User) 
     for campo, valor in decidido.items():
         setattr(mencion, campo, valor)
     logger.info("%s mención decidida: %s", actual.referencia, decision)
+
+
+def contar_lo_decidido(actual: Solicitud) -> None:
+    """Put in its preview how much goes by what is decided about mentions, in the caller's transaction."""
+    sujeto = Sujeto.capturar(actual.espacio, actual.sujeto_id)
+    recuentos = {d.nombre: d.contar(sujeto) for d in DESTINOS if d.decidido_fila_a_fila}
+    actual.vista_previa = {**actual.vista_previa, **recuentos}
+    guardar(actual)

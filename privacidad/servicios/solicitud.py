@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 
 from memoria import politica
 from memoria.models import Documento, Hilo
-from privacidad import escritos, estados, gestiones, menciones, plazos, registro, supresion
+from privacidad import escritos, estados, gestiones, menciones, plazos, registro, revisiones, supresion
 from privacidad.destinos import Recuento
 from privacidad.errores import DatoNoValido, FaltaMotivo, NoSePudoRegistrar, OtroEnvio, TransicionNoPermitida
 from privacidad.estados import Estado
@@ -140,12 +140,13 @@ def aprobar(*, solicitud: Solicitud, por: User, excepcion_motivo: str | None = N
     When nobody else could (no other active person with the permission who did not receive it), the exception
     is explicit: ``excepcion_motivo`` says why, stays in the request and is printed on the certificate.
 
-    Raises :class:`CuatroOjos`, :class:`FaltaMotivo` and :class:`MencionesSinDecidir` besides the errors of
-    every step.
+    Raises :class:`CuatroOjos`, :class:`FaltaMotivo`, :class:`MencionesSinDecidir` and
+    :class:`RevisionPerdida` besides the errors of every step.
     """
     exigir(por, "aprobar_solicitud")
 
     def cuatro_ojos(actual: Solicitud) -> None:
+        revisiones.exigir(actual)
         menciones.exigir_decididas(actual)
         exigir_otra_persona(actual, por)
         la_recibio = actual.la_recibio(por)
@@ -230,17 +231,22 @@ def _registrar_o_vincular(nueva: Solicitud, sujeto_id: str, otros: Mapping[str, 
     else:
         nueva.sujeto_id = sujeto_id
         nueva.reservar(identificadores=dict(otros))
-        _registrar(nueva, por)
+        _registrar(nueva, otros, por)
 
 
-def _registrar(nueva: Solicitud, por: User) -> None:
+def _registrar(nueva: Solicitud, otros: Mapping[str, str], por: User) -> None:
     nueva.save(force_insert=True)
     Paso.objects.create(solicitud=nueva, estado=nueva.estado, por=por)
     registro.anotar(
         tipo=nueva.estado,
         referencia=nueva.referencia,
         resumen=nueva.resumen,
-        datos={"canal": nueva.canal, "recibida": nueva.recibida.isoformat()},
+        datos={
+            "canal": nueva.canal,
+            "recibida": nueva.recibida.isoformat(),
+            # How many, and not which: a restore that loses them has to say so.
+            "identificadores": len(otros),
+        },
     )
 
 
@@ -250,7 +256,7 @@ def _vincular(nueva: Solicitud, abierta: Solicitud, otros: Mapping[str, str], po
     if se_busca:
         menciones.parar_mudanzas()
     nueva.principal, nueva.estado, nueva.cerrada = abierta, Estado.VINCULADA, timezone.now()
-    _registrar(nueva, por)
+    _registrar(nueva, otros, por)
     abierta.reservar(identificadores=sumar(abierta.identificadores(), otros))
     abierta.poner_plazo()
     guardar(abierta)

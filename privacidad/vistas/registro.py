@@ -43,6 +43,7 @@ TIPOS = {
     "limitacion_levantada": gettext_lazy("Limitación levantada"),
     "mencion": gettext_lazy("Mención decidida"),
     "mencion_sin_hallar": gettext_lazy("Mención borrada, sin hallar al restaurar"),
+    "revision_perdida": gettext_lazy("Hay que revisarla otra vez, tras restaurar"),
     "reaplicada": gettext_lazy("Supresión reaplicada"),
     "restaurada": gettext_lazy("Asientos repuestos tras restaurar"),
     "recordatorio": gettext_lazy("Recordatorio enviado"),

@@ -41,13 +41,15 @@ class Command(ComandoMemoria):
         )
         if not datos["completo"]:
             frase += " " + _("Quedan más: repita la orden antes de dar servicio.")
-        pendientes = ("a_mano", "copias_perdidas", "menciones_sin_hallar", "sin_borrar")
+        pendientes = ("a_mano", "copias_perdidas", "menciones_sin_hallar", "sin_borrar", "por_revisar")
         por_hacer = [que for nombre in pendientes for que in datos[nombre]]
+        por_hacer += [s for s in datos["solicitudes_atrasadas"] if not s["al_dia"]]
         bien = datos["completo"] and not por_hacer
         return Resultado(datos, frase % datos, Salida.HECHO if bien else Salida.PARCIAL)
 
 
 def _avisos(datos: dict[str, Any]) -> list[str]:
+    por_revisar = {s["referencia"] for s in datos["por_revisar"]}
     avisos = [
         _(
             "%(referencia)s estaba «%(estaba)s» en la copia y ya no: revísela antes de la próxima ejecución "
@@ -55,17 +57,9 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         )
         % s
         for s in datos["solicitudes_atrasadas"]
-        if not s["al_dia"]
+        if not s["al_dia"] and s["referencia"] not in por_revisar
     ]
-    avisos += [
-        _(
-            "%(referencia)s llegó después de la copia y se ha rehecho con el registro, sin los otros "
-            "identificadores de la persona: regístrelos otra vez, y revísela y apruébela de nuevo."
-        )
-        % s
-        for s in datos["solicitudes_rehechas"]
-        if not s["al_dia"]
-    ]
+    avisos += [_hay_que_revisar(s) for s in datos["por_revisar"]]
     if datos["solicitudes_perdidas"]:
         avisos.append(
             _("Solicitudes abiertas que la copia no tiene y hay que registrar otra vez: %(referencias)s.")
@@ -111,3 +105,16 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         for pendiente in datos["a_mano"]
     ]
     return avisos
+
+
+def _hay_que_revisar(solicitud: dict[str, Any]) -> str:
+    if not solicitud["identificadores_de"]:
+        frase = _(
+            "%(referencia)s: lo que se revisó o se decidió después de la copia se ha perdido en parte. Hay "
+            "que revisarla y aprobarla otra vez."
+        )
+        return frase % solicitud
+    return _(
+        "%(referencia)s: se han perdido los otros identificadores de la persona que llegaron con %(con)s. "
+        "Regístrelos otra vez, y revise y apruebe la solicitud de nuevo."
+    ) % {**solicitud, "con": ", ".join(solicitud["identificadores_de"])}
