@@ -27,7 +27,6 @@ For other tables, what this takes from :mod:`memoria.terminos` is importable fro
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ from langgraph.store.base import BaseStore, SearchItem
 
 from memoria import erratas, politica, vocabulario
 from memoria.almacen import CAMPO_INCRUSTADO, AlmacenMemoria, en_texto
-from memoria.embeddings import ErrorEmbeddings
+from memoria.embeddings import incrustar_pregunta
 from memoria.terminos import (
     PESO_AFIN,
     TERMINOS,
@@ -66,8 +65,6 @@ __all__ = [
     "tramos",
     "trozos",
 ]
-
-logger = logging.getLogger(__name__)
 
 #: A question is a sentence, not a document: what is longer is cut, and its beginning decides.
 LARGO_MAXIMO_CONSULTA = 500
@@ -181,7 +178,7 @@ def hallar_avisos(
             "importancia": importancia,
             "autor": autor,
         }
-    vector = _vector(almacen, consulta)
+    vector = incrustar_pregunta(almacen.modelo, consulta)
     if vector is not None and almacen.modelo is not None:
         parametros["vector"] = en_texto(vector)
         umbral = almacen.modelo.umbral
@@ -231,16 +228,6 @@ def _codigo_vigente(almacen: AlmacenMemoria, proveedor_id: str) -> str:
     """Asked only where nothing was found: a code that is in use costs nothing more."""
     (fila,) = almacen.consultar("SELECT proveedor_vigente(%(codigo)s) AS codigo", {"codigo": proveedor_id})
     return str(fila["codigo"])
-
-
-def _vector(almacen: AlmacenMemoria, consulta: str) -> list[float] | None:
-    if almacen.modelo is None:
-        return None
-    try:
-        return almacen.modelo.embed_query(consulta)
-    except ErrorEmbeddings as error:
-        logger.warning("Búsqueda de avisos sin vectores: %s", error)
-        return None
 
 
 def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[dict[str, Any]]) -> list[str]:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from memoria.politica import UMBRAL_POR_DEFECTO
+
+logger = logging.getLogger(__name__)
 
 Matriz = npt.NDArray[np.float32]
 
@@ -112,6 +115,24 @@ class ModeloEmbeddings(Embeddings):
 
     @abstractmethod
     def embed_query(self, text: str) -> list[float]: ...
+
+
+def incrustar_pregunta(modelo: ModeloEmbeddings | None, pregunta: str) -> list[float] | None:
+    """The vector of a question. ``None`` where there is no model, or its endpoint is away or answers
+    something else: words alone decide then, and the log says so."""
+    if modelo is None:
+        return None
+    try:
+        return modelo.embed_query(pregunta)
+    except ErrorEmbeddings as error:
+        logger.warning("Búsqueda sin vectores: %s", error)
+        return None
+
+
+def se_comparo(modelo: ModeloEmbeddings | None, pregunta: str, similitudes: Iterable[float | None]) -> bool:
+    """Whether a search that found those similarities compared meanings. With none in the answer one cannot
+    tell: the model is asked."""
+    return any(s is not None for s in similitudes) or incrustar_pregunta(modelo, pregunta) is not None
 
 
 class ModeloIncorporado(ModeloEmbeddings):

@@ -12,9 +12,8 @@ from compras.lectura import Aviso, varios
 from compras.models import Proveedor
 from compras.servicios.paso import VER, exigir, traducir
 from memoria import politica
-from memoria.almacen import AlmacenMemoria
-from memoria.busqueda import Hallazgo, hallar_avisos
-from memoria.embeddings import EmbeddingsNoDisponibles
+from memoria.busqueda import hallar_avisos
+from memoria.embeddings import se_comparo
 
 #: Hits of a search on screen: more than an agent gets, few enough to read.
 HALLAZGOS = 10
@@ -72,7 +71,7 @@ def buscar(
             hasta=hasta,
             importancia=importancia or None,
         )
-        con_significado = _con_significado(memoria, consulta, encontrados)
+        con_significado = se_comparo(memoria.modelo, consulta, (h.score for h in encontrados))
     # Those of a code that was joined to another are under the other one.
     codigo = politica.sujeto(encontrados[0].namespace)[1] if encontrados else proveedor.codigo
     # What the screen shows besides the text; what was withdrawn a moment ago is left out.
@@ -111,16 +110,3 @@ def fragmento(trozos: Trozos, largo: int = LARGO_FRAGMENTO) -> Trozos:
     if inicio + largo < total:
         cortados.append(("…", False))
     return cortados
-
-
-def _con_significado(memoria: AlmacenMemoria, consulta: str, encontrados: list[Hallazgo]) -> bool:
-    """Whether meanings were compared. With no vector in the answer one cannot tell: it is asked."""
-    if any(h.score is not None for h in encontrados):
-        return True
-    if memoria.modelo is None:
-        return False
-    try:
-        memoria.modelo.embed_query(consulta)
-    except EmbeddingsNoDisponibles:
-        return False
-    return True

@@ -24,7 +24,7 @@ from psycopg.rows import dict_row
 from memoria.almacen import AlmacenMemoria, en_texto
 from memoria.busqueda import LARGO_MAXIMO_CONSULTA, en_terminos, lexico, tramos, trozos
 from memoria.documentos.espacios import comprobar_espacio, en_espacio
-from memoria.embeddings import EmbeddingsNoDisponibles, ModeloEmbeddings
+from memoria.embeddings import ModeloEmbeddings, incrustar_pregunta
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ def buscar_documentos(
         return []
     comprobar_espacio(espacio)
     # Embedding may be a call to an endpoint: no connection is held meanwhile.
-    vector = _vector(modelo, consulta)
+    vector = incrustar_pregunta(modelo, consulta)
     parametros: dict[str, Any] = {
         "espacio": espacio,
         "palabras": en_terminos(consulta),
@@ -120,16 +120,6 @@ def recordar(store: BaseStore | None, espacio: str, consulta: str, *, limite: in
     except (UndefinedTable, UndefinedColumn, InsufficientPrivilege) as error:
         logger.warning("La base no tiene documentos (%s): ejecute «preparar».", type(error).__name__)
         return []
-
-
-def _vector(modelo: ModeloEmbeddings | None, consulta: str) -> list[float] | None:
-    if modelo is None:
-        return None
-    try:
-        return modelo.embed_query(consulta)
-    except EmbeddingsNoDisponibles as error:
-        logger.warning("Búsqueda de documentos sin vectores: %s", error)
-        return None
 
 
 def _hallazgo(fila: dict[str, Any], umbral: float) -> Hallazgo:

@@ -18,7 +18,7 @@ from memoria.documentos.acceso import en_espacio
 from memoria.documentos.busqueda import Hallazgo
 from memoria.documentos.indice import hay_tabla
 from memoria.documentos.models import Pagina, Version
-from memoria.embeddings import EmbeddingsNoDisponibles, ModeloEmbeddings
+from memoria.embeddings import se_comparo
 
 POR_PAGINA = 50
 #: Sections on screen: more than an agent gets, few enough to read.
@@ -86,20 +86,7 @@ def buscar(espacio: str, consulta: str) -> tuple[list[Hallazgo], bool]:
     """The sections that answer, and whether meaning was looked at too."""
     modelo = embeddings_configurados() if hay_tabla() else None
     hallazgos = busqueda.buscar_documentos(_conectar, espacio, consulta, modelo=modelo, limite=HALLAZGOS)
-    return hallazgos, _con_significado(modelo, consulta, hallazgos)
-
-
-def _con_significado(modelo: ModeloEmbeddings | None, consulta: str, hallazgos: list[Hallazgo]) -> bool:
-    """Whether meanings were compared. With no vector in the answer one cannot tell: the model is asked."""
-    if any(h.similitud is not None for h in hallazgos):
-        return True
-    if modelo is None:
-        return False
-    try:
-        modelo.embed_query(consulta)
-    except EmbeddingsNoDisponibles:
-        return False
-    return True
+    return hallazgos, se_comparo(modelo, consulta, (h.similitud for h in hallazgos))
 
 
 @contextmanager

@@ -16,6 +16,10 @@ from hypothesis import strategies as st
 from compras import servicios
 from compras.servicios.hallazgo import fragmento
 from tests.compras.comun import LISTA, texto_de
+from tests.memoria.test_embeddings import servidor
+
+#: An address where nobody listens.
+APAGADO = "http://127.0.0.1:9/v1"
 
 Navegar = Callable[..., Any]
 Escribir = Callable[..., str]
@@ -126,6 +130,32 @@ def test_sin_vectores_la_busqueda_lo_dice(
         assert respuesta.status_code == 200
         assert "La búsqueda por significado no está disponible" in texto_de(respuesta)
     assert "<mark>fábrica</mark>" in texto_de(hallada)
+
+
+@pytest.mark.parametrize("contesta", [True, False])
+def test_sin_quien_incruste_la_busqueda_lo_dice(
+    contesta: bool, escribir: Escribir, navegar: Navegar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the endpoint answers something else, a gateway's page of errors, or nothing at all."""
+    from compras.almacen import cerrar
+
+    escribir("Cierran la fábrica en agosto")
+    with servidor(lambda _cuerpo: (200, "<h1>Portal</h1>")) as (url, _peticiones):
+        for nombre, valor in (("URL", url), ("MODEL", "m"), ("DIMS", "512")):
+            monkeypatch.setenv(f"EMBEDDINGS_{nombre}", valor if contesta else valor.replace(url, APAGADO))
+        cerrar()
+        try:
+            cliente = navegar("compras")
+            respuestas = [
+                cliente.post(LISTA, {"proveedor": "P1", "consulta": consulta})
+                for consulta in ("fábrica", "transporte marítimo")
+            ]
+        finally:
+            cerrar()
+    for respuesta in respuestas:
+        assert respuesta.status_code == 200
+        assert "La búsqueda por significado no está disponible" in texto_de(respuesta)
+    assert "<mark>fábrica</mark>" in texto_de(respuestas[0])
 
 
 @given(

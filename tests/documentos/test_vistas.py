@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from memoria.documentos import lectura
 from tests.documentos.conftest import Escribir
+from tests.memoria.test_embeddings import servidor
 from tests.memoria.test_seguridad import comprobar_pagina
 
 Navegar = Callable[..., Client]
@@ -168,19 +169,25 @@ class TestEscribir:
         vacia = navegar("consulta", nombre="otra2").post(url("lista"), {"consulta": " "})
         assert vacia.status_code == 422
 
-    def test_an_endpoint_that_is_away_is_told(
-        self, navegar: Navegar, escribir: Escribir, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("contesta", [True, False])
+    def test_an_endpoint_that_is_away_or_answers_something_else_is_told(
+        self, contesta: bool, navegar: Navegar, escribir: Escribir, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         escribir("portes.md", "Los portes son gratis desde 300 euros.")
         consulta, aviso = navegar("consulta"), "La búsqueda por significado no está disponible"
         for buscado in ("portes", "vacaciones"):
             assert aviso not in consulta.post(url("lista"), {"consulta": buscado}).content.decode()
-        for nombre, valor in (("URL", "http://127.0.0.1:9/v1"), ("MODEL", "m"), ("DIMS", "512")):
-            monkeypatch.setenv(f"EMBEDDINGS_{nombre}", valor)
-        hallada = consulta.post(url("lista"), {"consulta": "portes"}).content.decode()
+        with servidor(lambda _cuerpo: (200, "<h1>Portal</h1>")) as (otro, _peticiones):
+            donde = otro if contesta else "http://127.0.0.1:9/v1"
+            for nombre, valor in (("URL", donde), ("MODEL", "m"), ("DIMS", "512")):
+                monkeypatch.setenv(f"EMBEDDINGS_{nombre}", valor)
+            hallada, vacia = (
+                consulta.post(url("lista"), {"consulta": buscado}).content.decode()
+                for buscado in ("portes", "vacaciones")
+            )
         assert "<mark>portes</mark>" in hallada
         assert aviso in hallada
-        assert aviso in consulta.post(url("lista"), {"consulta": "vacaciones"}).content.decode()
+        assert aviso in vacia
 
 
 class TestCambiar:
