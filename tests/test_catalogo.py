@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Iterator
@@ -53,6 +54,36 @@ def test_no_text_is_used_both_with_plural_and_without(textos: set[Texto]) -> Non
     con_plural = {(cadenas[0], contexto) for cadenas, contexto in textos if len(cadenas) == 2}
     sin_plural = {(cadenas[0], contexto) for cadenas, contexto in textos if len(cadenas) == 1}
     assert con_plural & sin_plural == set(), "give one of the two a context"
+
+
+def test_no_template_writes_words_or_quotation_marks_that_no_catalogue_has() -> None:
+    """What is left of a template without its tags: names of the product, of formats and of languages."""
+    sueltas = {}
+    for plantilla in sorted((RAIZ / "templates").rglob("*.html")):
+        palabras = set(re.findall(r"[\w«»“”¿¡]+", _sin_etiquetas(plantilla.read_text()))) - SIN_TRADUCIR
+        if palabras:
+            sueltas[plantilla.name] = palabras
+    assert sueltas == {}, "put them in a translate tag; a quotation is a <q>"
+
+
+#: Names that are the same in every language, and the languages, each in its own.
+SIN_TRADUCIR = {"Memoria", "Español", "English", "PDF", "CSV"}
+#: Of a template, what nobody reads, and what is translated.
+MUDAS = (
+    r"{#.*?#}",
+    r"{% comment.*?endcomment %}",
+    r"{% blocktranslate.*?endblocktranslate %}",
+    r"{% block bodyclass %}.*?{% endblock %}",
+    r"{%.*?%}|{{.*?}}",
+    r"<(script|style)\b.*?</\1>",
+    r"<[^>]*>",
+)
+
+
+def _sin_etiquetas(plantilla: str) -> str:
+    for muda in MUDAS:
+        plantilla = re.sub(muda, " ", plantilla, flags=re.DOTALL)
+    return html.unescape(plantilla).replace("›", " ")
 
 
 def test_no_text_of_the_catalogue_is_gone_from_the_source(catalogo: Catalog, textos: set[Texto]) -> None:

@@ -205,7 +205,7 @@ def test_una_vida_entera_en_el_navegador(
 
     assert "Contar lo que hay" in paso(uno, "identificar", como="DNI en tienda")
     pagina = paso(uno, "revisar")
-    assert "«C-77»" in pagina
+    assert "<q>C-77</q>" in pagina
     assert "Se borrarían 1 documento, 1 hilo, 1 punto de control" in pagina
     # Somebody else can: who received it is told so, and has no button that would refuse.
     assert "la tiene que aprobar otra persona" in pagina
