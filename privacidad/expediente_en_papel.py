@@ -27,6 +27,8 @@ from privacidad.resumenes import resumen
 EN_PDF = 200
 MENSAJES_EN_PDF = 40
 LARGO_EN_PDF = 1_500
+#: Sections of which the PDF only says that they are in the JSON.
+SOLO_EN_JSON = ("pasos_bloqueados",)
 
 Elemento = dict[str, Any]
 
@@ -67,10 +69,18 @@ def escribir(
 
 
 def _seccion(papel: Papel, seccion: str, elementos: list[Elemento], cuantos: int) -> None:
+    if seccion in SOLO_EN_JSON:
+        if cuantos:
+            papel.parrafo(f"{_TITULOS[seccion]} ({cuantos}): {_EN_EL_JSON[seccion]}")
+        return
     papel.apartado(f"{_TITULOS[seccion]} ({cuantos})")
     if not elementos:
         papel.parrafo("No hay.")
+    copia = ""
     for elemento in elementos:
+        # Of what comes from a sealed copy, whose it is and until when: once for all that is in it.
+        if "se_destruye" in elemento and copia != (copia := _copia(elemento)):
+            papel.parrafo(copia, negrita=True)
         _ESCRIBIR[seccion](papel, elemento)
     if cuantos > len(elementos):
         papel.parrafo(
@@ -97,6 +107,8 @@ def _escribir_conversacion(papel: Papel, c: Elemento) -> None:
     papel.parrafo(
         f"Conversación {c['hilo']}, del {_fecha(c['creado'])} al {_fecha(c['visto'])}.", negrita=True
     )
+    if not c["mensajes"]:
+        papel.parrafo("No guarda ningún mensaje.")
     for mensaje in c["mensajes"][:MENSAJES_EN_PDF]:
         for linea in mensajes.lineas(mensaje):
             papel.parrafo(_corto(linea))
@@ -123,13 +135,13 @@ def _escribir_mencion(papel: Papel, m: Elemento) -> None:
     )
 
 
-def _escribir_limitacion(papel: Papel, r: Elemento) -> None:
+def _escribir_limitacion(papel: Papel, r: Elemento, *, en_vigor: str = "no: está en vigor") -> None:
     papel.ficha(
         [
             ("Sobre", r["clave"] or "toda la ficha"),
             ("Motivo", _corto(r["motivo"])),
             ("Desde", _fecha(r["desde"])),
-            ("Levantada", _fecha(r["levantada"]) if r["levantada"] else "no: está en vigor"),
+            ("Levantada", _fecha(r["levantada"]) if r["levantada"] else en_vigor),
         ]
     )
 
@@ -146,19 +158,77 @@ def _escribir_solicitud(papel: Papel, s: Elemento) -> None:
     )
 
 
+def _copia(bloqueado: Elemento) -> str:
+    return f"De la supresión {bloqueado['solicitud']}; se destruye el {dia(bloqueado['se_destruye'])}."
+
+
 def _escribir_bloqueado(papel: Papel, b: Elemento) -> None:
+    """A sealed row as what it was: the columns of its table, under the names of its kind."""
     fila = b["fila"]
-    papel.ficha(
-        [
-            ("De la supresión", b["solicitud"]),
-            ("Se destruye el", dia(b["se_destruye"])),
-            ("Dato", _corto(next((fila[c] for c in _QUE_DICE if fila.get(c)), b["tabla"]))),
-        ]
-    )
+    match b["tabla"]:
+        case "store":
+            _escribir_documento(
+                papel,
+                {
+                    "clave": fila["key"],
+                    "contenido": fila["value"],
+                    "escrito": fila.get("created_at"),
+                    "actualizado": fila.get("updated_at"),
+                    "caduca": fila.get("expires_at"),
+                    "limitado": fila.get("limitado"),
+                },
+            )
+        case "privacidad_restriccion":
+            _escribir_limitacion(papel, {**fila, "desde": fila["creada"]}, en_vigor="cuando se suprimió")
+        case "compras_retirada":
+            renombradas = {nombre: fila.get(columna) for nombre, columna in _RETIRADA.items()}
+            _escribir_retirado(papel, {**fila, **renombradas})
+        case tabla:
+            papel.ficha(
+                [
+                    ("Dato", _TABLAS.get(tabla, str(tabla))),
+                    *((nombre, _valor(fila[c])) for c, nombre in _COLUMNAS.items() if fila.get(c)),
+                ]
+            )
 
 
-#: The columns that say what a row is about, whatever its table.
-_QUE_DICE = ("value", "documento", "change_message", "nombre", "thread_id")
+def _valor(valor: Any) -> str:
+    """A column as it is read: of a moment, the day and the hour."""
+    if isinstance(valor, str):
+        try:
+            return _fecha(valor) if "T" in valor else _corto(valor)
+        except ValueError:
+            return _corto(valor)
+    return _corto(valor)
+
+
+#: The columns of a withdrawn notice, by the names that the file gives them.
+_RETIRADA = {
+    "contenido": "documento",
+    "actualizado": "version",
+    "retirado": "momento",
+}
+#: What a sealed row is, by its table.
+_TABLAS = {
+    "django_admin_log": "Anotación de administración",
+    "axes_accessattempt": "Intentos de entrar fallidos",
+    "axes_accesslog": "Entrada",
+    "axes_accessfailurelog": "Intento de entrar fallido",
+    "compras_proveedor": "Nombre del proveedor",
+}
+#: The columns of those tables that say something of the person.
+_COLUMNAS = {
+    "codigo": "Código",
+    "nombre": "Nombre",
+    "object_repr": "Sobre",
+    "change_message": "Dice",
+    "ip_address": "Desde la dirección",
+    "user_agent": "Con el programa",
+    "failures_since_start": "Cuántos",
+    "action_time": "Cuándo",
+    "attempt_time": "Cuándo",
+    "logout_time": "Salió",
+}
 
 
 def _escribir_recuento(papel: Papel, r: Elemento) -> None:
@@ -178,7 +248,12 @@ _TITULOS = {
     "limitaciones": "Limitaciones del tratamiento",
     "solicitudes": "Solicitudes de supresión",
     "datos_bloqueados": "Datos bloqueados tras una supresión",
+    "conversaciones_bloqueadas": "Conversaciones bloqueadas tras una supresión",
+    "pasos_bloqueados": "Pasos de esas conversaciones",
     "recuentos": "Cuánto hay en cada sitio",
+}
+_EN_EL_JSON = {
+    "pasos_bloqueados": "lo que se dijo en cada uno está en el documento JSON.",
 }
 _CAMPOS = {
     "texto": "Texto",
@@ -199,6 +274,7 @@ _ESCRIBIR: Mapping[str, Callable[[Papel, Any], None]] = {
     "limitaciones": _escribir_limitacion,
     "solicitudes": _escribir_solicitud,
     "datos_bloqueados": _escribir_bloqueado,
+    "conversaciones_bloqueadas": _escribir_conversacion,
     "recuentos": _escribir_recuento,
 }
 

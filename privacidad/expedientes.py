@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -22,14 +22,14 @@ from memoria.models import Documento, Hilo
 from privacidad import conversaciones, copias, de_la_casa, expediente_en_papel
 from privacidad.destinos import DESTINOS, Sujeto, destino
 from privacidad.errores import DestinoNoDisponible
-from privacidad.expediente_en_papel import EN_PDF
+from privacidad.expediente_en_papel import EN_PDF, SOLO_EN_JSON
 from privacidad.informacion import informar
 from privacidad.models import Copia, Restriccion, Solicitud, TrozoCopia
 from privacidad.olvido import en_el_prefijo
 from privacidad.resumenes import resumen
 
 ESQUEMA = "memoria/expediente"
-VERSION = 1
+VERSION = 2
 #: In the order of the file.
 SECCIONES = (
     "documentos",
@@ -39,6 +39,8 @@ SECCIONES = (
     "limitaciones",
     "solicitudes",
     "datos_bloqueados",
+    "conversaciones_bloqueadas",
+    "pasos_bloqueados",
     "recuentos",
 )
 #: Rows in a piece of a sealed copy, more or less.
@@ -83,7 +85,7 @@ def componer(*, espacio: str, sujeto_id: str, referencia: str, momento: datetime
                 actual = _abrir_siguiente(comprimido, actual)
             comprimido.write(b"," * bool(cuantos[seccion]) + _json(elemento))
             cuantos[seccion] += 1
-            if len(vistos[seccion]) < EN_PDF:
+            if len(vistos[seccion]) < (EN_PDF if seccion not in SOLO_EN_JSON else 0):
                 vistos[seccion].append(elemento)
         while actual != SECCIONES[-1]:
             actual = _abrir_siguiente(comprimido, actual)
@@ -136,8 +138,13 @@ def _elementos(espacio: str, sujeto_id: str, abiertas: list[Copia]) -> Iterator[
     yield from (("menciones", e) for e in de_la_casa.mencionada(resumen(prefijo)))
     yield from (("limitaciones", e) for e in _limitaciones(en_el_prefijo("prefijo", prefijo)))
     yield from (("solicitudes", e) for e in _solicitudes(resumen(prefijo)))
-    for copia in abiertas:
-        yield from (("datos_bloqueados", e) for e in _bloqueados(copia))
+    for seccion, bloqueados in _BLOQUEADOS.items():
+        for copia in abiertas:
+            de_la_copia = {
+                "solicitud": copia.solicitud.referencia,
+                "se_destruye": copia.destruir_el.isoformat(),
+            }
+            yield from ((seccion, {**de_la_copia, **e}) for e in bloqueados(copia))
     yield from (("recuentos", e) for e in _recuentos(espacio, sujeto_id))
 
 
@@ -207,13 +214,28 @@ def _copias(espacio: str, sujeto_id: str) -> Iterator[Copia]:
     yield from Copia.objects.filter(solicitud__resumen=de, destruida__isnull=True).select_related("solicitud")
 
 
-def _bloqueados(copia: Copia) -> Iterator[Elemento]:
+def _datos_bloqueados(copia: Copia) -> Iterator[Elemento]:
+    return (json.loads(linea) for linea in copias.leer(copia) if not conversaciones.es_de_alguna(linea))
+
+
+def _conversaciones_bloqueadas(copia: Copia) -> Iterator[Elemento]:
+    return (c._asdict() for c in conversaciones.leer_selladas(lambda: copias.leer(copia)))
+
+
+def _pasos_bloqueados(copia: Copia) -> Iterator[Elemento]:
+    """What the conversations were kept in, row by row: each step of theirs, with what was said in it."""
     for linea in copias.leer(copia):
-        yield {
-            "solicitud": copia.solicitud.referencia,
-            "se_destruye": copia.destruir_el.isoformat(),
-            **json.loads(linea),
-        }
+        if conversaciones.es_de_alguna(linea):
+            paso = json.loads(linea)
+            yield {**paso, "fila": conversaciones.fila_legible(paso["fila"])}
+
+
+#: The sections that come from a sealed copy, in their order. Each reads it again: it does not fit in memory.
+_BLOQUEADOS: Mapping[str, Callable[[Copia], Iterator[Elemento]]] = {
+    "datos_bloqueados": _datos_bloqueados,
+    "conversaciones_bloqueadas": _conversaciones_bloqueadas,
+    "pasos_bloqueados": _pasos_bloqueados,
+}
 
 
 def _recuentos(espacio: str, sujeto_id: str) -> Iterator[Elemento]:

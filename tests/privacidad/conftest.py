@@ -182,12 +182,12 @@ def charla(hilos: Any) -> Callable[..., None]:
     """A thread with messages as an agent leaves them, and whatever else is put in its state."""
     from langgraph.checkpoint.base import empty_checkpoint
 
-    def guardar(cliente: str, thread_id: str, mensajes: list[Any], **estado: Any) -> None:
+    def guardar(cliente: str, thread_id: str, mensajes: list[Any], version: str = "1", **estado: Any) -> None:
         config = configuracion(ContextoCliente(cliente_id=cliente, tienda="T1"), thread_id)
         config["configurable"].setdefault("checkpoint_ns", "")
         punto = empty_checkpoint()
         punto["channel_values"] = {"messages": mensajes, **estado}
-        versiones: Any = dict.fromkeys(punto["channel_values"], "1")
+        versiones: Any = dict.fromkeys(punto["channel_values"], version)
         punto["channel_versions"] = versiones
         hilos.put(config, punto, {"source": "loop", "step": 0}, versiones)
 

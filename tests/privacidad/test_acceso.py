@@ -62,7 +62,7 @@ def test_esta_todo_lo_suyo_y_nada_de_otros(
     todo = contenido(producir(), dpo)
     assert [todo[k] for k in ("esquema", "version", "espacio", "identificador")] == [
         "memoria/expediente",
-        1,
+        2,
         "clientes",
         "C1",
     ]
