@@ -25,15 +25,7 @@ LOTE = 50
 
 def huella(evidencia: Evidencia) -> str:
     """SHA-256, in hexadecimal, of the canonical JSON of an evidence: every column but its number."""
-    return _Contenido(
-        evidencia.resultado,
-        evidencia.destinos,
-        evidencia.vectores_huerfanos,
-        evidencia.rol,
-        evidencia.sesion,
-        registro.en_iso(evidencia.momento),
-        evidencia.posicion_wal,
-    ).huella()
+    return _contenido(evidencia).huella()
 
 
 def alteradas() -> list[str]:
@@ -50,6 +42,13 @@ def alteradas() -> list[str]:
             if contenido is None or not any(contenido.coincide(datos) for datos in suyos):
                 nombradas.setdefault(referencia)
     return list(nombradas)
+
+
+def alterada(evidencia: Evidencia) -> bool:
+    """Whether this evidence is not one that the register has of its request."""
+    referencia = evidencia.solicitud.referencia
+    contenido = _contenido(evidencia)
+    return not any(contenido.coincide(datos) for datos in _asientos({referencia}).get(referencia, ()))
 
 
 def perdidas() -> list[str]:
@@ -103,6 +102,18 @@ class _Contenido(NamedTuple):
 
 
 _CUENTAS = ("antes", "borrados", "despues")
+
+
+def _contenido(evidencia: Evidencia) -> _Contenido:
+    return _Contenido(
+        evidencia.resultado,
+        evidencia.destinos,
+        evidencia.vectores_huerfanos,
+        evidencia.rol,
+        evidencia.sesion,
+        registro.en_iso(evidencia.momento),
+        evidencia.posicion_wal,
+    )
 
 
 def _asientos(referencias: Iterable[str]) -> dict[str, list[Any]]:

@@ -100,6 +100,22 @@ def ultimo_numero() -> int:
     return ultimo or 0
 
 
+def esta_en_su_sitio(asiento: Asiento) -> bool:
+    """Whether an entry has the hash of what it says and the next one is chained to it. That is no
+    verification of the register; it is what a page may ask of the one entry it goes by."""
+    entrada = Entrada(
+        asiento.numero,
+        en_iso(asiento.momento),
+        asiento.tipo,
+        asiento.referencia,
+        asiento.resumen,
+        asiento.datos,
+        asiento.anterior,
+    )
+    siguiente = Asiento.objects.filter(numero=asiento.numero + 1).values_list("anterior", flat=True).first()
+    return entrada.calcular() == asiento.huella and siguiente in (None, asiento.huella)
+
+
 def se_restauro(numero: int) -> bool:
     """Whether a replay put that entry back: what it tells of may have been lost with it."""
     with connection.cursor() as cursor:

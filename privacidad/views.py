@@ -22,6 +22,7 @@ from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import palabras, revisiones, servicios
 from privacidad.destinos.prisa import con_prisa
 from privacidad.errores import ErrorDePrivacidad, OtroEnvio, SinPermiso
+from privacidad.escritos import guardados
 from privacidad.estados import Estado
 from privacidad.forms import RecibirForm
 from privacidad.gestiones import SIN_TERMINAR
@@ -194,7 +195,7 @@ def _pagina(
             "revision_perdida": perdida is not None,
             "identificadores_de": perdida or [],
             "evidencias": [(e, palabras.lineas(e)) for e in evidencias],
-            "escritos": objeto.escritos.ligeros(),
+            "escritos": guardados.de_la_solicitud(objeto),
             "siguientes": [o for o in ofrecidas if not o["accion"].aparta],
             "apartes": [o for o in ofrecidas if o["accion"].aparta],
             **avance.contexto(objeto),

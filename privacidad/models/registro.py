@@ -56,6 +56,10 @@ class EscritoQuerySet(SoloAnexarQuerySet["Escrito"]):
         """Without the document and its data: what a list needs."""
         return self.defer("pdf", "datos")
 
+    def sin_sellar(self) -> EscritoQuerySet:
+        """Without what nothing seals: its data tell when it was issued."""
+        return self.defer("emitido").select_related("solicitud")
+
 
 class Escrito(SoloAnexar):
     """A document issued to the person: made once, its bytes kept and served identical ever after.

@@ -8,7 +8,8 @@ from typing import Any
 
 from django import template
 
-from privacidad.models import Asiento, Escrito
+from privacidad import evidencias
+from privacidad.models import Asiento, Escrito, Evidencia
 from privacidad.palabras import Etiqueta, Linea, espera
 
 register = template.Library()
@@ -60,3 +61,9 @@ def copia_perdida(solicitud: Any) -> bool:
 def quedan(lineas: Iterable[Linea]) -> int:
     """How many rows an erasure left: those that are held back."""
     return sum(linea.despues or 0 for linea in lineas)
+
+
+@register.filter
+def alterada(evidencia: Evidencia) -> bool:
+    """Whether an evidence is not the one that the register says was written."""
+    return evidencias.alterada(evidencia)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from memoria.explorador.acceso import Peticion, con_permiso
 from privacidad import registro, servicios
-from privacidad.escritos.guardados import intacto
+from privacidad.escritos.guardados import Emitido, intacto
 from privacidad.models import Asiento, Escrito, Solicitud
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def escrito(request: Peticion, referencia: str, nombre: str, formato: str = "pdf
     """
     solicitud = get_object_or_404(Solicitud.objects.select_related("principal"), referencia=referencia)
     # A linked request was answered together with its principal.
-    suyos = (solicitud.principal or solicitud).escritos.order_by("-pk")
+    suyos = (solicitud.principal or solicitud).escritos.sin_sellar().order_by("-pk")
     elegido = suyos.filter(tipo=nombre).first() if nombre in Escrito.Tipo.values else None
     elegido = elegido or suyos.filter(numero=nombre).first()
     if elegido is None:
@@ -93,31 +93,32 @@ def verificar(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and formulario.is_valid():
         hallado = _autentico(**formulario.cleaned_data)
         registrado = _registrado(**formulario.cleaned_data)
-        contexto |= {"comprobado": True, "escrito": hallado, "registrado": None if hallado else registrado}
+        contexto |= {"comprobado": True, "emitido": hallado, "registrado": None if hallado else registrado}
     return render(request, "privacidad/verificar.html", contexto, status=422 if formulario.errors else 200)
 
 
-def _autentico(numero: str, huella: str) -> Escrito | None:
+def _autentico(numero: str, huella: str) -> Emitido | None:
     """The document of that number if the digest is the one printed on it, or that of its file."""
-    candidato = Escrito.objects.filter(numero=numero).first()
+    candidato = Escrito.objects.sin_sellar().filter(numero=numero).first()
     # Of an unknown number the same comparisons are made: the time says no more than the answer.
     impresa = candidato.huella_datos if candidato else "0" * 64
     del_fichero = candidato.huella if candidato else "0" * 64
     coincide = _iguales(huella, impresa) | _iguales(huella, del_fichero)
-    return candidato if candidato and coincide and intacto(candidato) else None
+    return Emitido.segun(candidato.datos) if candidato and coincide and intacto(candidato) else None
 
 
 class Registrado(NamedTuple):
     """A document that is not here any more, as the register tells it."""
 
     que: str
-    emitido: datetime
+    momento: datetime
     #: Whether it was lost with what a restore overwrote; otherwise nobody knows why it is not here.
     restaurado: bool
 
 
 def _registrado(numero: str, huella: str) -> Registrado | None:
-    """What the register says of a document that is not here; with its digest only.
+    """What the register says of a document that is not here; with its digest only, and while its entry is the
+    one that was written.
 
     One that is here and is not what was issued is not authentic, whatever the register says of its number.
     """
@@ -126,6 +127,8 @@ def _registrado(numero: str, huella: str) -> Registrado | None:
     coincide = [_iguales(huella, datos.get(cual, "0" * 64)) for cual in ("huella_datos", "huella")]
     if not asiento or not any(coincide) or Escrito.objects.filter(numero=numero).exists():
         return None
+    if not registro.esta_en_su_sitio(asiento):
+        return None  # what it says may be anything
     return Registrado(
         str(Escrito.Tipo(datos["tipo"]).label), asiento.momento, registro.se_restauro(asiento.numero)
     )
