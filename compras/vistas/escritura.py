@@ -17,7 +17,7 @@ from compras.lectura import Aviso
 from compras.models import Proveedor
 from compras.sugerencias import sugerir
 from memoria.explorador.acceso import Peticion, con_permiso
-from memoria.explorador.formulario import GUARDADO, estado
+from memoria.explorador.formulario import estado, guardado
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -41,9 +41,9 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
                     **formulario.contenido,
                 )
             except ClaveRepetida as error:
-                guardado = lectura.uno(proveedor.codigo, clave)
-                if guardado and not guardado.danos and formulario.dice_lo_mismo_que(guardado):
-                    messages.info(request, str(error), extra_tags=GUARDADO)
+                anterior = lectura.uno(proveedor.codigo, clave)
+                if anterior and not anterior.danos and formulario.dice_lo_mismo_que(anterior):
+                    messages.info(request, str(error), extra_tags=guardado(request))
                     return redirect("compras:aviso", proveedor.codigo, clave)
                 messages.warning(
                     request,
@@ -57,7 +57,9 @@ def aviso_nuevo(request: Peticion) -> HttpResponse:
                 formulario.add_error(None, str(error))
             else:
                 messages.success(
-                    request, _("El aviso está guardado. Los agentes ya lo leen."), extra_tags=GUARDADO
+                    request,
+                    _("El aviso está guardado. Los agentes ya lo leen."),
+                    extra_tags=guardado(request),
                 )
                 return redirect("compras:aviso", proveedor.codigo, clave)
     return render(
@@ -114,7 +116,9 @@ def aviso_corregir(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             formulario.add_error(None, str(error))
         else:
             messages.success(
-                request, _("El aviso está corregido. Caduca el mismo día que antes."), extra_tags=GUARDADO
+                request,
+                _("El aviso está corregido. Caduca el mismo día que antes."),
+                extra_tags=guardado(request),
             )
             return redirect("compras:aviso", codigo, clave)
     return render(

@@ -17,7 +17,7 @@ from compras.errores import AvisoNoExiste, AvisoNoValido, ErrorDeCompras
 from compras.forms import FormularioRetirada
 from compras.models import Proveedor, Retirada
 from memoria.explorador.acceso import Peticion, con_permiso
-from memoria.explorador.formulario import GUARDADO, estado
+from memoria.explorador.formulario import estado, guardado
 
 RETIRADOS_POR_PAGINA = 50
 
@@ -37,7 +37,7 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             except AvisoNoValido as error:
                 formulario.add_error(error.campo, str(error))
             except AvisoNoExiste as error:
-                messages.error(request, str(error), extra_tags=GUARDADO)
+                messages.error(request, str(error), extra_tags=guardado(request))
                 return redirect("compras:avisos")
             except ErrorDeCompras as error:
                 formulario.add_error(None, str(error))
@@ -45,10 +45,10 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
                 hecho = _("El aviso está retirado. Los agentes ya no lo leen.")
                 if se_repone:
                     hecho += " " + _("Si hace falta, se repone desde «Avisos retirados».")
-                messages.success(request, hecho, extra_tags=GUARDADO)
+                messages.success(request, hecho, extra_tags=guardado(request))
                 return redirect("compras:avisos")
         if hallado is None:
-            messages.error(request, str(AvisoNoExiste()), extra_tags=GUARDADO)
+            messages.error(request, str(AvisoNoExiste()), extra_tags=guardado(request))
             return redirect("compras:avisos")
     elif hallado is None:
         raise Http404

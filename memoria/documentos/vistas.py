@@ -27,7 +27,7 @@ from memoria.documentos.papelera import DIAS_EN_LA_PAPELERA
 from memoria.documentos.puerta import del_espacio
 from memoria.documentos.render import a_html
 from memoria.explorador.acceso import Peticion
-from memoria.explorador.formulario import GUARDADO, estado
+from memoria.explorador.formulario import estado, guardado
 from memoria.identificadores_form import NOMBRES as NOMBRES_DE_DATOS
 
 F = TypeVar("F", Pagina, Version)
@@ -87,7 +87,9 @@ def nuevo(request: Peticion, espacio: str) -> HttpResponse:
             formulario.add_error("ruta", str(error))
         else:
             messages.success(
-                request, _("El documento está guardado. Los agentes ya lo encuentran."), extra_tags=GUARDADO
+                request,
+                _("El documento está guardado. Los agentes ya lo encuentran."),
+                extra_tags=guardado(request),
             )
             return redirect("documentos:documento", espacio, pagina.pk)
     return _pagina(
@@ -159,7 +161,7 @@ def editar(request: Peticion, espacio: str, pagina_id: int) -> HttpResponse:
             messages.success(
                 request,
                 _("El cambio está guardado. Lo que había antes sigue en la historia."),
-                extra_tags=GUARDADO,
+                extra_tags=guardado(request),
             )
             return redirect("documentos:documento", espacio, pagina_id)
     elif pagina.borrada and request.method != "POST":

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
-#: A mark on the message of success: the page that shows it forgets the draft (static/memoria/borrador.js).
-GUARDADO = "borrador-guardado"
 #: In ``error_messages``: what a field says of a NUL, which PostgreSQL cannot hold.
 INVISIBLES = {"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")}
+
+
+def guardado(request: HttpRequest) -> str:
+    """The tags of the message that says that a form was saved: the page that shows it forgets its draft.
+
+    Only that one: the form says with ``envio`` by what name this sending goes (static/memoria/borrador.js).
+    """
+    envio = request.POST.get("envio", "")
+    return f"borrador-guardado envio-{envio}" if re.fullmatch("[0-9a-f]{32}", envio) else ""
 
 
 def estado(request: HttpRequest) -> int:

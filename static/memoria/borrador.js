@@ -33,12 +33,17 @@
     } catch { /* see above */ }
   };
 
+  // Of one sending of one form. Not randomUUID: that needs HTTPS.
+  const nuevoNombre = () =>
+    [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+
   // What somebody else left in this tab is not for whoever sits here now.
   borrar((n) => !n.startsWith(mio));
 
   const preparar = () => {
-    if (document.querySelector(".messagelist .borrador-guardado")) {
-      borrar((n) => leer(n)?.enviado);
+    // The page may say that something was saved: what it names goes, and only if nothing was typed since.
+    for (const dicho of document.querySelectorAll(".messagelist .borrador-guardado")) {
+      borrar((n) => dicho.classList.contains(`envio-${leer(n)?.enviado}`));
     }
     document.getElementById("salir")?.addEventListener("submit", () => borrar(() => true));
     const formulario = document.querySelector("form[data-borrador]");
@@ -51,7 +56,7 @@
     const nota = formulario.querySelector("[data-borrador-nota]");
     // Not the mark against forgery, which is of the session, nor what was shown to be confirmed.
     const suyos = () => [...formulario.elements].filter((c) =>
-      c.name && !["csrfmiddlewaretoken", "identificadores_vistos", "iguales_vistos"].includes(c.name)
+      c.name && !["csrfmiddlewaretoken", "envio", "identificadores_vistos", "iguales_vistos"].includes(c.name)
       && !["submit", "button", "file", "password"].includes(c.type));
     const valor = (c) => (c.type === "checkbox" || c.type === "radio" ? c.checked : c.value);
     const estado = () => suyos().map((c) => [c.name, c.type === "radio" ? c.value : "", valor(c)]);
@@ -72,7 +77,12 @@
     const alAbrir = estado();
     let sinGuardar = formulario.dataset.borrador === "enviado";
     let enviando = false;
-    const anotar = (enviado = false) => guardar(clave, { campos: estado(), enviado });
+    // The last time it was sent: by what name, and what it said.
+    let envio = { nombre: null, campos: null };
+    const anotar = () => {
+      const campos = estado();
+      guardar(clave, { campos, enviado: JSON.stringify(campos) === envio.campos ? envio.nombre : null });
+    };
 
     const borrador = leer(clave);
     if (sinGuardar) {
@@ -87,12 +97,15 @@
         borrar((n) => n === clave);
       } else {
         sinGuardar = true;
+        envio = { nombre: borrador.enviado, campos: JSON.stringify(estado()) };
         anotar();
         if (nota) nota.hidden = false;
       }
     }
 
-    const alEscribir = () => {
+    const alEscribir = (suceso) => {
+      // A script that completes a field of what has been sent (sugerencias.js) is nobody typing.
+      if (enviando && !suceso.isTrusted) return;
       sinGuardar = escrito(estado()) !== escrito(alAbrir) || formulario.dataset.borrador === "enviado";
       if (sinGuardar) anotar();
       else borrar((n) => n === clave);
@@ -100,7 +113,16 @@
     formulario.addEventListener("input", alEscribir);
     formulario.addEventListener("change", alEscribir);
     formulario.addEventListener("submit", () => {
-      anotar(true);
+      envio = { nombre: nuevoNombre(), campos: JSON.stringify(estado()) };
+      let campo = formulario.elements.namedItem("envio");
+      if (!campo) {
+        campo = document.createElement("input");
+        campo.type = "hidden";
+        campo.name = "envio";
+        formulario.append(campo);
+      }
+      campo.value = envio.nombre;
+      anotar();
       enviando = true;
     });
     // Back to a page the browser had kept, or a save that never left: it may be left unsaved again.
