@@ -20,12 +20,11 @@ from compras.errores import AvisoNoValido
 from compras.forms_proveedores import CampoProveedor
 from compras.lectura import Aviso
 from compras.models import Retirada
+from compras.servicios.entrada import MAXIMO_DE_BYTES
 from memoria.explorador.formulario import INVISIBLES
 from memoria.identificadores_form import ConIdentificadores
 from memoria.politica import Importancia
 
-#: Of a file that is imported from the page: a notice is seldom longer than a kilobyte.
-MAXIMO_DE_BYTES = 1_048_576
 IMPORTANCIAS = [
     (Importancia.NORMAL.value, gettext_lazy("Normal")),
     (Importancia.ALTA.value, gettext_lazy("Alta")),
@@ -207,9 +206,10 @@ class FormularioImportar(forms.Form):
         if fichero.size > MAXIMO_DE_BYTES:
             raise forms.ValidationError(
                 _(
-                    "El fichero es demasiado grande para esta página: divídalo, o pida a operaciones que lo "
-                    "importe entero."
+                    "El fichero ocupa más de %(kilobytes)s kB, demasiado para esta página: divídalo, o pida "
+                    "a operaciones que lo importe entero."
                 )
+                % {"kilobytes": MAXIMO_DE_BYTES // 1024}
             )
         return fichero
 

@@ -15,8 +15,11 @@ from compras.importacion import Importacion, importar
 from compras.models import Proveedor
 from compras.servicios.paso import traducir
 
-#: Some five seconds of the embedded model, within what a request may take.
-MAXIMO_DE_LINEAS = 1000
+#: Of a file that is imported from the page. A worker is ended after 30 s (gunicorn's own limit), and a file
+#: that is offered must be saved in a third of that on a slow machine. The embedded model is nearly all of it:
+#: at worst, letters at random, 45 ms of processor a kilobyte (docs/compras/importar.md).
+MAXIMO_DE_BYTES = 64 * 1024
+MAXIMO_DE_LINEAS = 250
 
 
 def importar_en_pantalla(*, contenido: bytes, todo_o_nada: bool, por: User) -> Importacion:

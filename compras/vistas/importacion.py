@@ -20,10 +20,10 @@ from django.views.decorators.http import require_http_methods
 
 from compras import servicios
 from compras.errores import ErrorDeCompras
-from compras.forms import MAXIMO_DE_BYTES, FormularioImportar
+from compras.forms import FormularioImportar
 from compras.hoja import FicheroNoValido
 from compras.importacion import Importacion, importar
-from compras.servicios.entrada import MAXIMO_DE_LINEAS, importar_en_pantalla
+from compras.servicios.entrada import MAXIMO_DE_BYTES, MAXIMO_DE_LINEAS, importar_en_pantalla
 from memoria.explorador.acceso import Peticion, con_permiso
 
 #: Of the good lines, enough to see that the columns are what they should be; of the rest, enough to act on.
@@ -125,6 +125,7 @@ def _pagina(
             "title": _("Importar avisos"),
             "formulario": formulario,
             "maximo_de_lineas": MAXIMO_DE_LINEAS,
+            "maximo_de_kilobytes": MAXIMO_DE_BYTES // 1024,
             "visto": visto,
             **listas,
             **contexto,
@@ -135,8 +136,8 @@ def _pagina(
 
 def _demasiadas_lineas() -> str:
     return _(
-        "El fichero es demasiado grande para esta página: divídalo en trozos de hasta %(lineas)s líneas, o "
-        "pida a operaciones que lo importe entero."
+        "El fichero tiene más de %(lineas)s líneas, demasiadas para esta página: divídalo, o pida a "
+        "operaciones que lo importe entero."
     ) % {"lineas": MAXIMO_DE_LINEAS}
 
 

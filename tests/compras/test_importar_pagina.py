@@ -13,9 +13,8 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from compras.forms import MAXIMO_DE_BYTES
 from compras.models import Proveedor
-from compras.servicios.entrada import MAXIMO_DE_LINEAS
+from compras.servicios.entrada import MAXIMO_DE_BYTES, MAXIMO_DE_LINEAS
 from tests.compras.comun import texto_de
 
 IMPORTAR = "/compras/avisos/importar/"
@@ -158,10 +157,10 @@ def test_los_datos_de_una_persona_se_senalan_sin_repetirlos(proveedor: Any, nave
         (b"", "está vacío"),
         (b"PK\x03\x04\x14\x00\x81\x00", "no es texto"),
         (b"proveedor_id,fecha\nP1,2026-03-09\n", "faltan columnas: texto"),
-        (b"x" * (MAXIMO_DE_BYTES + 1), "demasiado grande"),
+        (b"x" * (MAXIMO_DE_BYTES + 1), "más de 64 kB"),
         (
             (CABECERA + "".join(f"P1;A{n};2026-03-09;x\n" for n in range(MAXIMO_DE_LINEAS + 1))).encode(),
-            "demasiado grande",
+            "más de 250 líneas",
         ),
     ],
 )
