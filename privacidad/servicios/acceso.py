@@ -66,7 +66,8 @@ def producir(*, espacio: str, sujeto_id: str, por: User) -> Expediente:
 
     It can be downloaded for ``ACCESO_DIAS`` days. Of a person of whom there is nothing it says so.
 
-    Raises :class:`SinPermiso` and :class:`DatoNoValido`.
+    Raises :class:`SinPermiso`, and :class:`DatoNoValido` also when meanwhile the person has been erased, or
+    another file of theirs was made.
     """
     exigir(por, "atender_acceso")
     expediente = _nuevo(espacio, sujeto_id, por)
@@ -119,6 +120,11 @@ def _producir(expediente: Expediente, sujeto_id: str) -> None:
                 _("Mientras se producía, los datos de esa persona se han suprimido: repítalo.")
             )
         if expediente.pk is None:
+            registro.bloquear()  # those who produce it at once take turns, and the first one is enough
+            if Asiento.objects.filter(numero__gt=antes, tipo="acceso", resumen=expediente.resumen).exists():
+                raise DatoNoValido(
+                    _("Mientras se producía, se ha producido otro expediente de esa persona: use ese.")
+                )
             expediente.save(force_insert=True)
         elif not Expediente.objects.pendientes().select_for_update().filter(pk=expediente.pk).exists():
             raise DatoNoValido(_("Ese expediente ya no está pedido."))
