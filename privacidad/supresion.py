@@ -30,6 +30,7 @@ from privacidad import (
     registro,
     retenidos,
     revisiones,
+    unidos,
     vallas,
 )
 from privacidad.avance import Etapa
@@ -203,6 +204,7 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
             "posicion_wal": testigo.posicion_wal,
             "antes": antes,
             "despues": despues,
+            **unidos.en_asiento(solicitud),
             evidencias.HUELLA: evidencias.huella(evidencia),
         },
     )

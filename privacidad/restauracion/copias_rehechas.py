@@ -4,7 +4,7 @@ are sealed again before they go (LOPDGDD 32). What cannot be is told, and stays 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memoria.models import Documento, Hilo
@@ -13,7 +13,10 @@ from privacidad.destinos import Sujeto
 from privacidad.models import Asiento, Copia, Solicitud
 from privacidad.restauracion import puesta_al_dia
 from privacidad.restauracion.puesta_al_dia import CopiaSellada
-from privacidad.resumenes import resumen
+
+Excluidos = Mapping[str, tuple[str, ...]]
+#: Somebody and, by destination, what is held back of them.
+Parte = tuple[Sujeto, Excluidos]
 
 
 class Rehechas:
@@ -33,19 +36,19 @@ class Rehechas:
             if not _esta(sellada):
                 self._faltan.setdefault(sellada.resumen, []).append(sellada)
 
-    def impiden_borrar(self, quien: Sujeto) -> bool:
+    def impiden_borrar(self, suyo: str) -> bool:
         """Whether what is here of that person must stay until the request of a sealed copy is here too."""
-        suyas = {s.referencia for s in self._faltan.get(resumen(quien.prefijo), [])}
+        suyas = {s.referencia for s in self._faltan.get(suyo, [])}
         aqui = Solicitud.objects.filter(referencia__in=suyas).values_list("referencia", flat=True)
         sin_solicitud = suyas - set(aqui)
         self.sin_borrar = sorted({*self.sin_borrar, *sin_solicitud})
         return bool(sin_solicitud)
 
-    def sellar(self, quien: Sujeto, excluidos: Mapping[str, tuple[str, ...]]) -> None:
-        """Seal again what is about to be erased again of one person, in its transaction."""
-        suyo = resumen(quien.prefijo)
+    def sellar(self, suyo: str, partes: Sequence[Parte]) -> None:
+        """Seal again what is about to be erased again of one person, in its transaction. ``partes`` is who
+        they are here, more than one when it was joined since, each with what is held back of it."""
         for sellada in self._faltan.get(suyo, []).copy():
-            if filas := _sellar(sellada, quien, excluidos):
+            if filas := _sellar(sellada, partes):
                 self._faltan[suyo].remove(sellada)
                 self.rehechas.append(
                     {"referencia": sellada.referencia, "filas": filas, "eran": sellada.filas}
@@ -86,11 +89,21 @@ def _entera(copia: Copia) -> bool:
     return True
 
 
-def _sellar(sellada: CopiaSellada, quien: Sujeto, excluidos: Mapping[str, tuple[str, ...]]) -> int:
+def _sellar(sellada: CopiaSellada, partes: Sequence[Parte]) -> int:
     """How many rows were sealed: none where there is nothing to seal, or no request to seal it for."""
     solicitud = Solicitud.objects.filter(referencia=sellada.referencia).first()
     if solicitud is None or Copia.objects.filter(solicitud=solicitud).exists():
         return 0
+    for quien, excluidos in partes:
+        if sujeto := _por_sellar(sellada, quien, excluidos):
+            solicitud.copia_hasta = sellada.destruir_el
+            copias.sellar(solicitud, sujeto)
+    copia = Copia.objects.filter(solicitud=solicitud).first()
+    return copias.filas_selladas(copia) if copia else 0
+
+
+def _por_sellar(sellada: CopiaSellada, quien: Sujeto, excluidos: Excluidos) -> Sujeto | None:
+    """What was there of somebody at the erasure; ``None`` when nothing of it is here."""
     # What was said after the erasure is not of the copy.
     suyos = Documento.objects.del_sujeto(quien.espacio, quien.sujeto_id)
     posteriores = suyos.filter(updated_at__gt=sellada.momento).values_list("key", flat=True)
@@ -102,9 +115,5 @@ def _sellar(sellada: CopiaSellada, quien: Sujeto, excluidos: Mapping[str, tuple[
         hasta=sellada.momento,
     )
     conversaciones = set(sujeto.hilos) - set(excluidos.get("hilos", ()))
-    if not suyos.exclude(key__in=fuera).exists() and not Hilo.objects.filter(pk__in=conversaciones).exists():
-        return 0
-    solicitud.copia_hasta = sellada.destruir_el
-    copias.sellar(solicitud, sujeto)
-    copia = Copia.objects.get(solicitud=solicitud)
-    return copias.filas_selladas(copia)
+    hay = suyos.exclude(key__in=fuera).exists() or Hilo.objects.filter(pk__in=conversaciones).exists()
+    return sujeto if hay else None

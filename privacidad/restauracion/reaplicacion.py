@@ -20,7 +20,8 @@ and what was said before cannot be taken out of it. What is held back (art. 17(3
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from itertools import islice
@@ -45,7 +46,8 @@ from privacidad.restauracion import (
     puesta_al_dia,
     solicitudes_rehechas,
 )
-from privacidad.restauracion.copias_rehechas import Rehechas
+from privacidad.restauracion.copias_rehechas import Excluidos, Rehechas
+from privacidad.restauracion.proveedores_unidos import Unidos
 from privacidad.resumenes import resumen
 
 logger = logging.getLogger(__name__)
@@ -62,6 +64,8 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
     ``[{"referencia", "identificadores_de"}, …]`` (see :mod:`privacidad.revisiones`),
     ``datos_borrados``, ``limitaciones_rehechas`` and ``a_mano`` (see :mod:`.datos_reaplicados`),
     ``copias_rehechas``, ``copias_perdidas`` and ``sin_borrar`` (see :mod:`.copias_rehechas`),
+    ``unidos_sin_borrar`` (the requests of a supplier that hold back a row nobody finds: what is here under
+    the codes joined to it stays),
     ``menciones_sin_hallar`` (see :mod:`.menciones_reaplicadas`), ``completo`` and ``simulado``.
 
     Raises :class:`privacidad.exportacion.ExportacionImposible`, and :class:`RegistroRoto` when the file or
@@ -87,7 +91,7 @@ def reaplicar(fichero: Path, *, plazo: Plazo, lote: int, simular: bool) -> dict[
             menciones_reaplicadas.buscar_las_nuevas(lote, desde=hay)
             por_revisar = _por_revisar([*atrasadas, *rehechas])
         copias = copias_rehechas.Rehechas()
-        borrado = _borrar_otra_vez(plazo, lote, copias)
+        borrado = _borrar_otra_vez(plazo, lote, copias, Unidos())
         datos = _datos_otra_vez(plazo, lote)
         if completo := bool(borrado["completo"] and datos["completo"]):
             _apartar_lo_retenido()
@@ -174,14 +178,22 @@ def _perdidos(fichero: Path, hay: int) -> Iterator[Asiento]:
 # -- the people -----------------------------------------------------------------------------------
 
 
-def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas) -> dict[str, Any]:
-    total = {"reaplicadas": 0, "documentos_borrados": 0, "hilos_borrados": 0, "completo": True}
-    for sujeto, momento in _borrados_que_estan(lote):
+def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas, unidos: Unidos) -> dict[str, Any]:
+    total: dict[str, Any] = {"reaplicadas": 0, "documentos_borrados": 0, "hilos_borrados": 0}
+    total |= {"completo": True, "unidos_sin_borrar": []}
+    for suyo, quien, momento in _borrados_que_estan(lote, unidos):
         if plazo.agotado:
             return {**total, "completo": False}
-        if copias.impiden_borrar(sujeto):
+        if copias.impiden_borrar(suyo):
             continue
-        recuento = _una(sujeto, momento, copias)
+        familia = unidos.familia(suyo, quien)
+        suyas = [q for q in familia if resumen(q.prefijo) == suyo]
+        if suyas != familia and (sin_hallar := _retenidos_sin_hallar(suyo, suyas)):
+            # One of the rows of the others may be what is held back, under another key.
+            familia = suyas
+            if quien not in suyas:
+                total["unidos_sin_borrar"] = sorted({*total["unidos_sin_borrar"], *sin_hallar})
+        recuento = _una(suyo, familia, momento, copias)
         if any(n for cuentas in recuento.values() for n in cuentas.values()):
             total["reaplicadas"] += 1
             total["documentos_borrados"] += recuento["memoria"]["documentos"]
@@ -193,8 +205,9 @@ def _borrar_otra_vez(plazo: Plazo, lote: int, copias: Rehechas) -> dict[str, Any
     return total
 
 
-def _borrados_que_estan(lote: int) -> Iterator[tuple[Sujeto, datetime]]:
-    """Whoever was erased and is known to some destination, and when they were erased the last time."""
+def _borrados_que_estan(lote: int, unidos: Unidos) -> Iterator[tuple[str, Sujeto, datetime]]:
+    """Whoever was erased and is known to some destination: the digest of who was erased (somebody else, when
+    their codes had been joined by then), who they are here and when that was, the last time."""
     for d in DESTINOS:
         if d.externo:
             continue  # what is outside was not restored
@@ -203,10 +216,13 @@ def _borrados_que_estan(lote: int) -> Iterator[tuple[Sujeto, datetime]]:
             for suyo, rastro in _con_resumen(rastros):  # a subject may have namespaces below theirs
                 antes = por_resumen.setdefault(suyo, rastro)
                 por_resumen[suyo] = min(antes, rastro, key=lambda r: r.desde)
-            for suyo, momento in _supresiones(list(por_resumen)):
-                rastro = por_resumen[suyo]
-                if rastro.desde <= momento:
-                    yield Sujeto(rastro.espacio, rastro.sujeto_id, ()), momento
+            de_quien = {suyo: unidos.supresiones_de(suyo) for suyo in por_resumen}
+            momentos = dict(_supresiones(sorted({s for suyas in de_quien.values() for s in suyas})))
+            for suyo, rastro in por_resumen.items():
+                quien = Sujeto(rastro.espacio, rastro.sujeto_id, ())
+                for de in sorted(de_quien[suyo] & momentos.keys()):
+                    if rastro.desde <= momentos[de]:
+                        yield de, quien, momentos[de]
 
 
 def _con_resumen(rastros: Iterable[Rastro]) -> Iterator[tuple[str, Rastro]]:
@@ -234,27 +250,23 @@ GROUP BY resumen
 """
 
 
-def _una(quien: Sujeto, momento: datetime, copias: Rehechas) -> dict[str, Recuento]:
+def _una(suyo: str, familia: Sequence[Sujeto], momento: datetime, copias: Rehechas) -> dict[str, Recuento]:
     """Erase one person again, in one transaction with its entry. Returns the counts by destination."""
     with transaction.atomic():
-        suyos = _retenidos(quien)
-        quedan = Hilo.objects.del_sujeto(quien.espacio, quien.sujeto_id).filter(creado__gt=momento)
-        vallas.levantar(
-            quien.espacio,
-            quien.sujeto_id,
-            hilos_retenidos=[*suyos.get("hilos", ()), *quedan.values_list("pk", flat=True)],
-        )
-        sujeto = Sujeto.capturar(
-            quien.espacio, quien.sujeto_id, excluidos=suyos, bloquear=True, hasta=momento
-        )
-        copias.sellar(quien, suyos)
-        recuento = {d.nombre: d.suprimir_hasta(sujeto, momento) for d in DESTINOS if not d.externo}
+        partes = [(quien, _retenidos(quien)) for quien in familia]
+        sujetos = [_de_entonces(quien, retenido, momento) for quien, retenido in partes]
+        copias.sellar(suyo, partes)
+        recuento = {
+            d.nombre: _sumar([d.suprimir_hasta(sujeto, momento) for sujeto in sujetos])
+            for d in DESTINOS
+            if not d.externo
+        }
         if not any(n for cuentas in recuento.values() for n in cuentas.values()):
             transaction.set_rollback(True)  # nothing came back: no fence is raised either
             return recuento
         registro.anotar(
             tipo="reaplicada",
-            resumen=resumen(quien.prefijo),
+            resumen=suyo,
             datos={"momento": momento.isoformat(), "borrados": recuento},
         )
     logger.info(
@@ -263,6 +275,36 @@ def _una(quien: Sujeto, momento: datetime, copias: Rehechas) -> dict[str, Recuen
         recuento["hilos"]["hilos"],
     )
     return recuento
+
+
+def _de_entonces(quien: Sujeto, retenido: Excluidos, momento: datetime) -> Sujeto:
+    """Somebody, fenced again, with the threads they had at that moment."""
+    quedan = Hilo.objects.del_sujeto(quien.espacio, quien.sujeto_id).filter(creado__gt=momento)
+    vallas.levantar(
+        quien.espacio,
+        quien.sujeto_id,
+        hilos_retenidos=[*retenido.get("hilos", ()), *quedan.values_list("pk", flat=True)],
+    )
+    return Sujeto.capturar(quien.espacio, quien.sujeto_id, excluidos=retenido, bloquear=True, hasta=momento)
+
+
+def _sumar(recuentos: Iterable[Recuento]) -> Recuento:
+    suma: Counter[str] = Counter()
+    for recuento in recuentos:
+        suma.update(recuento)
+    return dict(suma)
+
+
+def _retenidos_sin_hallar(suyo: str, suyas: Sequence[Sujeto]) -> set[str]:
+    """The requests that hold back something of that person not found under the code it was held in."""
+    puestos = {
+        (nombre, resumen(clave))
+        for quien in suyas
+        for nombre, claves in _retenidos(quien).items()
+        for clave in claves
+    }
+    vigentes = puesta_al_dia.retenciones_vigentes(suyo)
+    return {r.referencia for r in vigentes if (r.destino, r.clave) not in puestos}
 
 
 def _retenidos(quien: Sujeto) -> dict[str, tuple[str, ...]]:

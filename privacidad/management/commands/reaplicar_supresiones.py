@@ -41,7 +41,10 @@ class Command(ComandoMemoria):
         )
         if not datos["completo"]:
             frase += " " + _("Quedan más: repita la orden antes de dar servicio.")
-        pendientes = ("a_mano", "copias_perdidas", "menciones_sin_hallar", "sin_borrar", "por_revisar")
+        pendientes = (
+            *("a_mano", "copias_perdidas", "menciones_sin_hallar", "por_revisar", "sin_borrar"),
+            "unidos_sin_borrar",
+        )
         por_hacer = [que for nombre in pendientes for que in datos[nombre]]
         por_hacer += [s for s in datos["solicitudes_atrasadas"] if not s["al_dia"]]
         bien = datos["completo"] and not por_hacer
@@ -77,6 +80,14 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
                 "solicitud, que no se ha podido rehacer, no se puede hacer otra."
             )
             % {"referencias": ", ".join(datos["sin_borrar"])}
+        )
+    if datos["unidos_sin_borrar"]:
+        avisos.append(
+            _(
+                "%(referencias)s: hay retenido un dato que no se encuentra. No se ha vuelto a borrar lo que "
+                "hay en los códigos que se unieron al de ese proveedor: puede estar entre eso."
+            )
+            % {"referencias": ", ".join(datos["unidos_sin_borrar"])}
         )
     if datos["copias_perdidas"]:
         avisos.append(
