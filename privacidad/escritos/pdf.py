@@ -292,8 +292,9 @@ def _permanece(papel: Papel, datos: Datos) -> None:
             "contener lo borrado. En esta instalación no consta cuánto se conservan."
         )
     papel.parrafo(
-        "En el disco de la base de datos, el espacio de las filas borradas ya no puede leerse con ninguna "
-        "consulta y se reutiliza con el mantenimiento de PostgreSQL (VACUUM), que no tiene una fecha fija."
+        "Las filas borradas ya no salen en ninguna lectura de la aplicación ni de los agentes. En el disco "
+        "de la base de datos quedan restos de ellas, que quien administra el servidor podría leer, hasta que el "
+        "mantenimiento de PostgreSQL (VACUUM) libera ese espacio y se reutiliza. No tiene una fecha fija."
     )
 
 

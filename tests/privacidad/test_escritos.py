@@ -228,6 +228,13 @@ def test_the_certificate_says_who_when_and_how_to_check_it(
         assert f"{timezone.localtime(paso.momento, plazos.MADRID):%d/%m/%Y %H:%M:%S}" in texto
 
 
+def test_what_is_still_on_the_disk_is_not_said_to_be_unreadable(completada: Callable[..., Solicitud]) -> None:
+    """Until VACUUM there are dead rows, and whoever runs the server can read their pages."""
+    texto = leer(completada().escritos.get().pdf)
+    assert "ninguna consulta" not in texto
+    assert "quedan restos de ellas, que quien administra el servidor podría leer" in texto
+
+
 def test_the_certificate_says_nothing_that_is_not_in_the_data(completada: Callable[..., Solicitud]) -> None:
     """Every figure and date on the paper is a value of the data, or part of a fixed sentence."""
     escrito = completada().escritos.get()
