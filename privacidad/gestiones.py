@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -19,7 +20,7 @@ from privacidad import destinos, registro
 from privacidad.destinos import Destino, Recuento, Sujeto, prisa
 from privacidad.errores import DestinoNoDisponible, SinTiempo
 from privacidad.estados import Estado
-from privacidad.models import Gestion, Solicitud
+from privacidad.models import Asiento, Gestion, Solicitud
 
 logger = logging.getLogger(__name__)
 
@@ -195,17 +196,19 @@ def _suma(a: Recuento, b: Recuento) -> Recuento:
 
 
 def _anotar(solicitud: Solicitud, gestion: Gestion) -> None:
+    """Each attempt is in the row, with its time; in the register only one that changed the state or a count,
+    or a destination that is down would fill it."""
     gestion.momento = timezone.now()
     with transaction.atomic():
-        if not Gestion.objects.filter(pk=gestion.pk, estado__in=SIN_TERMINAR).update(
-            estado=gestion.estado,
-            recuento=gestion.recuento,
-            detalle=gestion.detalle,
-            pedida=gestion.pedida,
-            momento=gestion.momento,
-        ):
+        estaba = Gestion.objects.select_for_update().filter(pk=gestion.pk, estado__in=SIN_TERMINAR).first()
+        if estaba is None:
             return  # another run ended it meanwhile
-        _registrar(solicitud, gestion)
+        gestion.save(update_fields=["estado", "recuento", "detalle", "pedida", "momento"])
+        # A request that was opened again starts from nothing: what is registered of the time before does not
+        # count, and then the state is not the one that was.
+        igual = _lo_registrado(solicitud, gestion) == _lo_que_se_registra(gestion)
+        if estaba.estado != gestion.estado or not igual:
+            _registrar(solicitud, gestion)
     logger.info("%s %s: %s", solicitud.referencia, gestion.destino, gestion.estado)
 
 
@@ -214,8 +217,24 @@ def _registrar(solicitud: Solicitud, gestion: Gestion) -> None:
         tipo="gestion",
         referencia=solicitud.referencia,
         resumen=solicitud.resumen,
-        datos={"destino": gestion.destino, "estado": str(gestion.estado), **gestion.recuento},
+        datos=_lo_que_se_registra(gestion),
     )
+
+
+def _lo_que_se_registra(gestion: Gestion) -> dict[str, Any]:
+    return {"destino": gestion.destino, "estado": str(gestion.estado), **gestion.recuento}
+
+
+def _lo_registrado(solicitud: Solicitud, gestion: Gestion) -> dict[str, Any] | None:
+    """What the register last said of that destination. Not the row: it may hold counts that no attempt has
+    registered yet."""
+    suyos = Asiento.objects.filter(
+        tipo="gestion",
+        resumen=solicitud.resumen,
+        referencia=solicitud.referencia,
+        datos__destino=gestion.destino,
+    )
+    return suyos.order_by("-numero").values_list("datos", flat=True).first()
 
 
 def _sujeto(solicitud: Solicitud) -> Sujeto:

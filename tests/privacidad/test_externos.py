@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,56 @@ def test_e4_borrado_y_todavia_legible_queda_por_verificar(
     assert gestion.recuento["despues"] == {"trazas": 0}
     assert len(borrados(servidor)) == 1, "what was asked for is only read back"
     assert Evidencia.objects.count() == 1
+
+
+def test_un_intento_que_no_cambia_nada_no_es_un_asiento(
+    hasta: Callable[..., Any],
+    preferencia: Callable[..., None],
+    servidor: ServidorLangfuse,
+    tmp_path: Path,
+) -> None:
+    """Or a Langfuse that is down for a night fills the register. When it was tried is in the row."""
+    preferencia("C1")
+    servidor.poner("C1", 2)
+    solicitud = hasta(Estado.APROBADA, "C1")
+
+    def asientos() -> list[str]:
+        de_gestion = Asiento.objects.filter(tipo="gestion", referencia=solicitud.referencia)
+        return list(de_gestion.order_by("numero").values_list("datos__estado", flat=True))
+
+    servidor.modo = "500"
+    servicios.ejecutar(solicitud=solicitud)
+    assert asientos() == ["fallida"]
+    antes = solicitud.gestiones.get()
+    for _vez in range(3):
+        servicios.ejecutar(solicitud=solicitud)
+    despues = solicitud.gestiones.get()
+    assert asientos() == ["fallida"]
+    assert (despues.intentos, despues.momento > antes.momento) == (antes.intentos + 3, True)
+    # Counted, and no more: the state is the same and the counts are not.
+    servidor.modo = "limite_diario"
+    servicios.ejecutar(solicitud=solicitud)
+    assert asientos() == ["fallida", "fallida"]
+    servicios.ejecutar(solicitud=solicitud)
+    assert asientos() == ["fallida", "fallida"]
+    servidor.modo = "asincrono"
+    for _vez in range(3):
+        servicios.ejecutar(solicitud=solicitud)
+    assert asientos() == ["fallida", "fallida", "por_verificar"]
+    servidor.procesar()
+    servicios.ejecutar(solicitud=solicitud)
+    assert asientos() == ["fallida", "fallida", "por_verificar", "hecha"]
+    assert solicitud.estado == Estado.COMPLETADA
+    # Found again, and done again with the same counts: it is another deletion.
+    servidor.modo = ""
+    servidor.poner("C1", 2, timezone.now() - timedelta(days=1))
+    servicios.reabrir(solicitud=solicitud, sujeto_id="C1", hallado=["langfuse"])
+    solicitud.refresh_from_db()
+    servicios.ejecutar(solicitud=solicitud)
+    assert asientos()[4:] == ["hecha"]
+    fichero = tmp_path / "registro.jsonl"
+    assert ordenes.ordenar("exportar_registro", fichero)[2] == 0
+    assert ordenes.ordenar("verificar_registro", "--contra", fichero)[2] == 0
 
 
 def test_e4_un_borrado_que_se_pierde_se_vuelve_a_pedir_al_dia_siguiente(
