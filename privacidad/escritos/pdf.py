@@ -293,8 +293,8 @@ def _permanece(papel: Papel, datos: Datos) -> None:
         )
     papel.parrafo(
         "Las filas borradas ya no salen en ninguna lectura de la aplicación ni de los agentes. En el disco "
-        "de la base de datos quedan restos de ellas, que quien administra el servidor podría leer, hasta que el "
-        "mantenimiento de PostgreSQL (VACUUM) libera ese espacio y se reutiliza. No tiene una fecha fija."
+        "de la base de datos quedan restos de ellas, que quien administra el servidor podría leer, hasta que "
+        "el mantenimiento de PostgreSQL (VACUUM) libera ese espacio y se reutiliza. No tiene una fecha fija."
     )
 
 
