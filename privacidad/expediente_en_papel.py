@@ -158,6 +158,36 @@ def _escribir_solicitud(papel: Papel, s: Elemento) -> None:
     )
 
 
+def _escribir_cuenta(papel: Papel, c: Elemento) -> None:
+    papel.ficha(
+        [
+            ("Usuario", c["usuario"]),
+            ("Nombre", c["nombre"] or "no consta"),
+            ("Correo", c["correo"] or "no consta"),
+            ("Alta", _fecha(c["alta"])),
+            ("Última entrada", _fecha(c["ultima_entrada"], sin="ninguna")),
+            ("Activa", "sí" if c["activa"] else "no"),
+            ("Grupos", ", ".join(c["grupos"]) or "ninguno"),
+        ]
+    )
+
+
+def _escribir_acceso(papel: Papel, a: Elemento) -> None:
+    """One line: there may be many of them."""
+    if "momento" not in a:
+        papel.parrafo(f"{a['que'].capitalize()}, que caduca el {_fecha(a['caduca'])}.")
+        return
+    partes = [
+        f"{_fecha(a['momento'])}: {a['que']}",
+        f"{a['cuantos']} hasta entonces" if a["cuantos"] else "",
+        "y se bloqueó la entrada" if a["bloqueado"] else "",
+        f"desde {a['direccion'] or 'una dirección que no consta'}",
+        f"con {a['programa']}" if a["programa"] else "",
+        f"salida el {_fecha(a['salida'])}" if a["salida"] else "",
+    ]
+    papel.parrafo(f"{', '.join(filter(None, partes))}.")
+
+
 def _copia(bloqueado: Elemento) -> str:
     return f"De la supresión {bloqueado['solicitud']}; se destruye el {dia(bloqueado['se_destruye'])}."
 
@@ -247,6 +277,8 @@ _TITULOS = {
     "menciones": "Lo que dicen de ella los textos de la casa",
     "limitaciones": "Limitaciones del tratamiento",
     "solicitudes": "Solicitudes de supresión",
+    "cuenta": "Cuenta con la que entra en esta aplicación",
+    "accesos": "Accesos a esta aplicación",
     "datos_bloqueados": "Datos bloqueados tras una supresión",
     "conversaciones_bloqueadas": "Conversaciones bloqueadas tras una supresión",
     "pasos_bloqueados": "Pasos de esas conversaciones",
@@ -273,6 +305,8 @@ _ESCRIBIR: Mapping[str, Callable[[Papel, Any], None]] = {
     "menciones": _escribir_mencion,
     "limitaciones": _escribir_limitacion,
     "solicitudes": _escribir_solicitud,
+    "cuenta": _escribir_cuenta,
+    "accesos": _escribir_acceso,
     "datos_bloqueados": _escribir_bloqueado,
     "conversaciones_bloqueadas": _escribir_conversacion,
     "recuentos": _escribir_recuento,

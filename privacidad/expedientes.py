@@ -19,7 +19,7 @@ from django.db.models import Q
 
 from memoria import politica
 from memoria.models import Documento, Hilo
-from privacidad import conversaciones, copias, de_la_casa, expediente_en_papel
+from privacidad import conversaciones, copias, de_la_casa, entradas, expediente_en_papel
 from privacidad.destinos import DESTINOS, Sujeto, destino
 from privacidad.errores import DestinoNoDisponible
 from privacidad.expediente_en_papel import EN_PDF, SOLO_EN_JSON
@@ -38,6 +38,8 @@ SECCIONES = (
     "menciones",
     "limitaciones",
     "solicitudes",
+    "cuenta",
+    "accesos",
     "datos_bloqueados",
     "conversaciones_bloqueadas",
     "pasos_bloqueados",
@@ -74,7 +76,7 @@ def componer(*, espacio: str, sujeto_id: str, referencia: str, momento: datetime
         "espacio": espacio,
         "identificador": sujeto_id,
         "informacion": [i._asdict() for i in informar(espacio)],
-        "no_incluye": list(_NO_INCLUYE),
+        "no_incluye": no_incluye(espacio),
     }
     salida = io.BytesIO()
     with gzip.GzipFile(fileobj=salida, mode="wb", mtime=0) as comprimido:
@@ -99,7 +101,7 @@ def componer(*, espacio: str, sujeto_id: str, referencia: str, momento: datetime
             momento=momento,
             vistos=vistos,
             cuantos=cuantos,
-            no_incluye=_NO_INCLUYE,
+            no_incluye=no_incluye(espacio),
         ),
         cuantos=cuantos,
         copias=abiertas,
@@ -113,7 +115,12 @@ def filas(espacio: str, sujeto_id: str) -> int:
         copia__solicitud__resumen=resumen(sujeto.prefijo), copia__destruida__isnull=True
     ).count()
     propias = sum(sum(destino(d).contar(sujeto).values()) for d in ("memoria", "hilos"))
-    return propias + FILAS_POR_TROZO * trozos
+    return propias + entradas.contar(espacio, sujeto_id) + FILAS_POR_TROZO * trozos
+
+
+def no_incluye(espacio: str) -> list[str]:
+    """What a file of a subject of that namespace leaves out, and why."""
+    return [*_NO_INCLUYE, *(entradas.NO_INCLUYE if espacio == entradas.ESPACIO else ())]
 
 
 def _abrir_siguiente(comprimido: gzip.GzipFile, actual: str | None) -> str:
@@ -138,6 +145,8 @@ def _elementos(espacio: str, sujeto_id: str, abiertas: list[Copia]) -> Iterator[
     yield from (("menciones", e) for e in de_la_casa.mencionada(resumen(prefijo)))
     yield from (("limitaciones", e) for e in _limitaciones(en_el_prefijo("prefijo", prefijo)))
     yield from (("solicitudes", e) for e in _solicitudes(resumen(prefijo)))
+    yield from (("cuenta", e) for e in entradas.cuenta(espacio, sujeto_id))
+    yield from (("accesos", e) for e in entradas.accesos(espacio, sujeto_id))
     for seccion, bloqueados in _BLOQUEADOS.items():
         for copia in abiertas:
             de_la_copia = {
@@ -263,4 +272,10 @@ _NO_INCLUYE = (
     "que dio. De los que se borraron porque la nombraban solo queda, si se decidió, la copia bloqueada.",
     "El contenido de lo que está fuera de esta aplicación, como las trazas: solo cuánto hay.",
     "Lo que otros sistemas del responsable tengan de ella, como pedidos o devoluciones.",
+    "De las conversaciones que siguen guardadas, los pasos anteriores al último que aún no se hayan borrado: "
+    "repiten lo que ya está aquí, menos lo que un resumen haya sustituido en las largas. Solo cuántos hay.",
+    "Lo que no dice nada más de ella, de lo que solo figura cuánto hay: los vectores, que son números "
+    "calculados de esos textos; las anotaciones de administración sobre sus conversaciones, que dicen qué "
+    "hizo quien administra; dónde se la anotó en solicitudes de otras personas, que son de esas personas; y "
+    "otros expedientes como este.",
 )

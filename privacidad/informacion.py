@@ -16,6 +16,7 @@ from django.conf import settings
 from memoria import entorno, politica
 from memoria.explorador.palabras import nombre_de_tipo
 from memoria.politica import Escritor, Espacio, Origen
+from privacidad import entradas
 
 
 class Informacion(NamedTuple):
@@ -37,13 +38,17 @@ def informar(espacio: str) -> list[Informacion]:
     """Everything there is to tell of the data of a subject of that namespace, in the order of the article."""
     reglas = politica.ESPACIOS[espacio]
     return [
-        Informacion("a", "Para qué se tratan", [reglas.finalidad]),
+        Informacion("a", "Para qué se tratan", [reglas.finalidad, *_si_entra(reglas, _ENTRA_FINALIDAD)]),
         Informacion("b", "Qué datos se recuerdan", _categorias(reglas)),
         Informacion("c", "Quién los recibe", _quien_los_recibe(reglas)),
         Informacion("d", "Cuánto tiempo se guardan", _plazos(reglas)),
         Informacion("e", "Qué puede pedir", [_DERECHOS]),
         Informacion("f", "Ante quién puede reclamar", [_RECLAMAR]),
-        Informacion("g", "De dónde salen", [_ORIGENES[o] for o in _origenes(reglas)]),
+        Informacion(
+            "g",
+            "De dónde salen",
+            [*(_ORIGENES[o] for o in _origenes(reglas)), *_si_entra(reglas, _ENTRA_ORIGEN)],
+        ),
         Informacion("h", "Decisiones automatizadas", [_DECISIONES]),
     ]
 
@@ -87,7 +92,7 @@ def _categorias(reglas: Espacio) -> list[str]:
     frases = [frase, f"De cada dato: {', '.join(c.nombre.replace('_', ' ') for c in reglas.campos)}."]
     if reglas.escritor is Escritor.AGENTE:
         frases.append("Aparte, las conversaciones con los agentes tal como se mantuvieron.")
-    return frases
+    return [*frases, *_si_entra(reglas, _ENTRA_CATEGORIAS)]
 
 
 def _quien_los_recibe(reglas: Espacio) -> list[str]:
@@ -119,12 +124,18 @@ def _plazos(reglas: Espacio) -> list[str]:
         f"Este expediente, {settings.ACCESO_DIAS} días desde que se produce.",
         "Lo bloqueado tras una supresión, hasta la fecha que figura en cada dato. De una solicitud "
         "cerrada quedan sus fechas, sus pasos y un resumen con clave, sin el identificador.",
+        *_si_entra(reglas, _ENTRA_PLAZO % {"horas": settings.SESSION_COOKIE_AGE // 3600}),
     ]
     if settings.COPIAS_DIAS:
         frases.append(f"Lo borrado puede seguir en copias de seguridad otros {settings.COPIAS_DIAS} días.")
     else:
         frases.append("Cuánto se guardan las copias de seguridad no consta en la aplicación.")
     return frases
+
+
+def _si_entra(reglas: Espacio, frase: str) -> list[str]:
+    """A sentence about those who sign in to this application, which of all subjects only employees do."""
+    return [frase] if reglas.nombre == entradas.ESPACIO else []
 
 
 def _origenes(reglas: Espacio) -> list[Origen]:
@@ -146,3 +157,16 @@ _DECISIONES = (
     "Esta aplicación no toma decisiones sobre la persona ni deduce nada de ella: recuerda lo que se ha "
     "declarado. De otros tratamientos informa el responsable."
 )
+_ENTRA_FINALIDAD = (
+    "Si entra en esta aplicación, su cuenta y sus accesos, para saber quién puede hacer qué y para proteger "
+    "las cuentas."
+)
+_ENTRA_CATEGORIAS = (
+    "Si entra en esta aplicación, su cuenta y sus accesos: de cada uno, cuándo, desde qué dirección y con "
+    "qué programa."
+)
+_ENTRA_PLAZO = (
+    "La cuenta, mientras exista. Los accesos no tienen plazo en la aplicación: se guardan hasta que se "
+    "suprimen. Una sesión caduca a las %(horas)s horas."
+)
+_ENTRA_ORIGEN = "De sus accesos a esta aplicación: lo anota la aplicación al entrar."

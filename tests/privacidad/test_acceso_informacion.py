@@ -77,7 +77,9 @@ def test_lo_que_dice_es_lo_que_dice_la_politica(
     monkeypatch.setitem(politica.ESPACIOS, espacio, cambiada)
     settings.ACCESO_DIAS, settings.COPIAS_DIAS = 3, 29
     dicho = informacion(servicios.producir(espacio=espacio, sujeto_id="X1", por=dpo), dpo)
-    assert dicho["a"] == "Para probar."
+    # Only employees sign in to this application.
+    assert dicho["a"].partition(" Si entra ")[0] == "Para probar."
+    assert ("Si entra" in dicho["a"]) == (espacio == "empleados")
     assert "17 días desde" in dicho["d"]
     assert ("se usa" in dicho["d"]) == cambiada.renueva_al_leer
     assert "3 días desde que se produce" in dicho["d"]
