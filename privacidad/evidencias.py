@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from privacidad import registro
+from privacidad import cortes, registro
 from privacidad.models import Asiento, Evidencia
 
 #: The key of an entry's ``datos`` that holds the digest. Entries from before there was one have none.
@@ -61,13 +61,15 @@ def perdidas() -> list[str]:
         return [referencia for (referencia,) in cursor.fetchall()]
 
 
-def recuentos(datos: dict[str, Any]) -> dict[str, dict[str, dict[str, int]]]:
-    """The three counts of each destination by an entry: what was erased is what went in between."""
+def recuentos(datos: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The three counts of each destination by an entry: what was erased is what went in between. And until
+    when it counted, where it did not count all."""
     return {
         nombre: {
             "antes": antes,
             "borrados": {que: n - datos["despues"][nombre].get(que, 0) for que, n in antes.items()},
             "despues": datos["despues"][nombre],
+            **cortes.de_asiento(datos, nombre),
         }
         for nombre, antes in datos["antes"].items()
     }
@@ -95,13 +97,13 @@ class _Contenido(NamedTuple):
         if dicho != (self.resultado, self.momento, self.posicion_wal):
             return False
         try:
-            propios = {nombre: {c: r[c] for c in _CUENTAS} for nombre, r in self.destinos.items()}
+            propios = {nombre: {c: r[c] for c in _CUENTAS if c in r} for nombre, r in self.destinos.items()}
             return bool(propios == recuentos(datos))
         except (AttributeError, KeyError, TypeError):  # it does not even have the shape of an evidence
             return False
 
 
-_CUENTAS = ("antes", "borrados", "despues")
+_CUENTAS = ("antes", "borrados", "despues", cortes.HASTA)
 
 
 def _contenido(evidencia: Evidencia) -> _Contenido:

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from privacidad import destinos, registro
+from privacidad import cortes, destinos, registro
 from privacidad.destinos import Destino, Recuento, Sujeto, prisa
 from privacidad.errores import DestinoNoDisponible, SinTiempo
 from privacidad.estados import Estado
@@ -238,7 +238,9 @@ def _lo_registrado(solicitud: Solicitud, gestion: Gestion) -> dict[str, Any] | N
 
 
 def _sujeto(solicitud: Solicitud) -> Sujeto:
-    return Sujeto(solicitud.espacio, solicitud.sujeto_id, solicitud.hilos_capturados())
+    return Sujeto(
+        solicitud.espacio, solicitud.sujeto_id, solicitud.hilos_capturados(), corte=cortes.de(solicitud)
+    )
 
 
 def _activos() -> tuple[Destino, ...]:

@@ -45,10 +45,14 @@ _FINALES = tuple(f'"tabla": "{tabla}"}}'.encode() for tabla in DE_OTROS)
 
 def _parametros(sujeto: Sujeto) -> dict[str, Any]:
     retenidos = set(sujeto.excluidos.get("hilos", ()))
+    # Of who had been erased and is there again, what goes is what is from before.
+    hasta = {nombre: destino(nombre).hasta(sujeto) or "infinity" for nombre in ("memoria", "casa")}
     direcciones = cast("Menciones", destino("menciones")).direcciones(sujeto)
     return {
         "prefijo": sujeto.prefijo,
         "patron": sujeto.prefijo.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + ".%",
+        "memoria_hasta": hasta["memoria"],
+        "hasta": hasta["casa"],
         "excluidas": list(sujeto.excluidos.get("memoria", ())),
         "hilos": [h for h in sujeto.hilos if h not in retenidos],
         "prefijos": [p for p, _clave in direcciones],
@@ -94,7 +98,9 @@ _CONSULTAS = (
     _de(
         "store",
         "langgraph.store t WHERE (prefix = %(prefijo)s OR prefix LIKE %(patron)s)"
-        " AND key <> ALL (%(excluidas)s::text[])",
+        " AND key <> ALL (%(excluidas)s::text[])"
+        " AND (%(memoria_hasta)s::timestamptz = 'infinity' OR (prefix, key) IN"
+        " (SELECT v.prefijo, v.clave FROM langgraph.vueltos(%(prefijo)s, %(memoria_hasta)s) v))",
         "to_jsonb(t) - 'lexemas'",
     ),
     _de("hilos", "public.hilos t WHERE thread_id = ANY (%(hilos)s::text[])"),
@@ -112,7 +118,8 @@ _CONSULTAS = (
     _de(
         "privacidad_restriccion",
         f"public.privacidad_restriccion t WHERE {_DE_LA_FICHA}"
-        " AND (cardinality(%(excluidas)s::text[]) = 0 OR clave <> ALL (%(excluidas)s::text[] || ''::text))",
+        " AND (cardinality(%(excluidas)s::text[]) = 0 OR clave <> ALL (%(excluidas)s::text[] || ''::text))"
+        " AND creada <= %(hasta)s",
     ),
     _de(
         "django_admin_log",
@@ -123,19 +130,25 @@ _CONSULTAS = (
         "django_admin_log",
         "public.django_admin_log t JOIN public.django_content_type c ON c.id = t.content_type_id"
         " JOIN public.compras_proveedor p ON p.id::text = t.object_id"
-        f" WHERE c.app_label = 'compras' AND c.model = 'proveedor' AND {DEL_PROVEEDOR}",
+        f" WHERE c.app_label = 'compras' AND c.model = 'proveedor' AND {DEL_PROVEEDOR}"
+        " AND t.action_time <= %(hasta)s",
     ),
-    _de("axes_accessattempt", "public.axes_accessattempt t WHERE username = %(empleado)s"),
-    _de("axes_accesslog", "public.axes_accesslog t WHERE username = %(empleado)s"),
-    _de("axes_accessfailurelog", "public.axes_accessfailurelog t WHERE username = %(empleado)s"),
+    *(
+        _de(tabla, f"public.{tabla} t WHERE username = %(empleado)s AND attempt_time <= %(hasta)s")
+        for tabla in ("axes_accessattempt", "axes_accesslog", "axes_accessfailurelog")
+    ),
     _de(
         "compras_retirada",
         "public.compras_retirada t JOIN public.compras_proveedor p ON p.id = t.proveedor_id"
-        f" WHERE {DEL_PROVEEDOR}",
+        f" WHERE {DEL_PROVEEDOR} AND t.momento <= %(hasta)s",
     ),
     _de(
         "compras_proveedor",
-        f"public.compras_proveedor p WHERE {DEL_PROVEEDOR} AND (nombre <> codigo OR activo)",
+        f"public.compras_proveedor p WHERE {DEL_PROVEEDOR} AND (nombre <> codigo OR activo)"
+        " AND NOT EXISTS (SELECT FROM public.django_admin_log l"
+        " JOIN public.django_content_type c ON c.id = l.content_type_id"
+        " WHERE c.app_label = 'compras' AND c.model = 'proveedor' AND l.object_id = p.id::text"
+        " AND l.action_time > %(hasta)s)",
         "to_jsonb(p)",
     ),
     _de(

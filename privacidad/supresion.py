@@ -24,6 +24,7 @@ from django.utils.translation import gettext_lazy
 from privacidad import (
     avance,
     copias,
+    cortes,
     evidencias,
     gestiones,
     menciones,
@@ -137,7 +138,12 @@ def _vigente(solicitud: Solicitud) -> Evidencia | None:
     """
     if solicitud.estado != Estado.PARCIAL:
         return None
-    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=_excluidos(solicitud))
+    sujeto = Sujeto.capturar(
+        solicitud.espacio,
+        solicitud.sujeto_id,
+        excluidos=_excluidos(solicitud),
+        corte=cortes.de(solicitud),
+    )
     ultima = solicitud.evidencias.last()
     contado = ultima.destinos if ultima else {}
     for d in _internos():
@@ -151,16 +157,26 @@ def _vigente(solicitud: Solicitud) -> Evidencia | None:
 def suprimir(solicitud: Solicitud) -> Evidencia:
     """Erase the subject of a request from every destination in PostgreSQL and write the evidence down.
 
+    Of who had been erased and is there again, what is back and no more (see :mod:`privacidad.cortes`): what
+    they said since is of a new card, and nobody has reviewed nor approved that it goes.
+
     Raises as :func:`privacidad.servicios.ejecutar` does; the caller's transaction must then roll back.
     """
     for nombre in solicitud.vista_previa:
         destino(nombre)  # one that was previewed and is no longer registered stops the run
     menciones.exigir_decididas(solicitud)
-    excluidos = _excluidos(solicitud)
+    excluidos, corte = _excluidos(solicitud), cortes.de(solicitud)
     grande = avance.filas(solicitud) > avance.MAXIMO_EN_UNA_PAGINA
     avance.decir(solicitud, Etapa.ESPERA, grande=grande)
-    vallas.levantar(solicitud.espacio, solicitud.sujeto_id, hilos_retenidos=excluidos.get("hilos", ()))
-    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, excluidos=excluidos, bloquear=True)
+    vallas.levantar(
+        solicitud.espacio,
+        solicitud.sujeto_id,
+        hilos_retenidos=excluidos.get("hilos", ()),
+        hilos_hasta=corte.hasta(destino("hilos")) if corte else None,
+    )
+    sujeto = Sujeto.capturar(
+        solicitud.espacio, solicitud.sujeto_id, excluidos=excluidos, bloquear=True, corte=corte
+    )
     solicitud.reservar(hilos=sorted({*solicitud.hilos_capturados(), *sujeto.hilos}))
     copias.sellar(solicitud, sujeto)
     destinos = _internos()
@@ -187,8 +203,9 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
                 "antes": antes[d.nombre],
                 "borrados": borrados[d.nombre],
                 "despues": despues[d.nombre],
-                "sql": d.sql(),
+                "sql": d.sql(con_corte=corte is not None),
                 "parametros": d.parametros(sujeto),
+                **cortes.en_evidencia(corte, d),
             }
             for d in destinos
         },
@@ -205,6 +222,7 @@ def suprimir(solicitud: Solicitud) -> Evidencia:
             "antes": antes,
             "despues": despues,
             **unidos.en_asiento(solicitud),
+            **cortes.en_asiento(corte),
             evidencias.HUELLA: evidencias.huella(evidencia),
         },
     )
@@ -264,7 +282,7 @@ def _quedan_menciones(solicitud: Solicitud) -> bool:
         return True
     if not solicitud.menciones.filter(decision=Mencion.Decision.BORRAR).exists():
         return False
-    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id)
+    sujeto = Sujeto.capturar(solicitud.espacio, solicitud.sujeto_id, corte=cortes.de(solicitud))
     return _hay({d.nombre: d.contar(sujeto) for d in _internos() if d.decidido_fila_a_fila})
 
 

@@ -7,12 +7,12 @@ digest of each is looked for among those of completed requests. That finds the i
 come back.
 
 **Come back, or come anew?** A person who was erased may be a customer again the next day, and what they say
-then is theirs to keep: a new card is not a reappearance. What tells them apart is time. What a destination
-holds from before the erasure was erased once: it is back (a restored backup, a replica, a delayed
-ingestion). Into the store and the threads the database lets nothing of an erased subject for
-``VALLA_MINUTOS`` (the fence): what is from those minutes got in round it, and goes too. What is from later
-is a new card, unless it was said in an erased thread: no new conversation has one of those
-(``memoria/sql/vigilancia.sql``).
+then is theirs to keep: a new card is not a reappearance. What tells them apart is time
+(:mod:`privacidad.cortes`, for the watch and for the run it leads to). What a destination holds from before
+the erasure was erased once: it is back (a restored backup, a replica, a delayed ingestion). Into the store
+and the threads the database lets nothing of an erased subject for ``VALLA_MINUTOS`` (the fence): what is from
+those minutes got in round it, and goes too. What is from later is a new card, unless it was said in an erased
+thread: no new conversation has one of those (``memoria/sql/vigilancia.sql``).
 
 **And while the request is open?** Whatever came back goes with the next run, so there is nothing to reopen.
 But one that is partial may wait for years for a row that is held back, and no run asks again where it was
@@ -23,21 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from itertools import chain
 
-from django.conf import settings
 from django.db import connection
-from django.db.models import OuterRef, Subquery
-from django.db.models.functions import Coalesce
 
 from memoria import politica
-from privacidad import destinos
-from privacidad.destinos import Destino, Rastro
+from privacidad import cortes, destinos
+from privacidad.destinos import Corte, Destino, Rastro
 from privacidad.errores import DestinoNoDisponible
 from privacidad.estados import Estado
 from privacidad.gestiones import SIN_TERMINAR
-from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
+from privacidad.models import Gestion, Solicitud
 from privacidad.resumenes import resumen
 
 #: How often the deadline is looked at: every so many subjects.
@@ -84,14 +80,14 @@ def buscar(*, cuantos: int, agotado: Callable[[], bool]) -> Busqueda:
         buscados = {**suprimidos, **_parciales(d)} if d.externo else suprimidos
         if not buscados:
             continue
-        hasta = max(s.valla for s in buscados.values())
+        hasta = max(s.corte.valla for s in buscados.values())
         try:
             for numero, rastro in enumerate(d.sujetos(cuantos, hasta)):
                 if numero % CADA == 0 and agotado():
                     busqueda.completa = False
                     break
                 suprimido = buscados.get(_resumen(rastro))
-                if suprimido and rastro.desde < (suprimido.valla if d.vallado else suprimido.momento):
+                if suprimido and rastro.desde <= suprimido.corte.hasta(d):
                     if suprimido.solicitud_id is None:
                         sin_solicitud.add(suprimido.referencia)
                         continue
@@ -109,10 +105,7 @@ class _Suprimido:
     referencia: str
     #: ``None`` when only the register knows of it.
     solicitud_id: int | None
-    #: From then on, what there is of them is new…
-    momento: datetime
-    #: …and where the fence keeps them out, from then on.
-    valla: datetime
+    corte: Corte
     #: Erased in part: the request is still open, and no two of a person are.
     parcial: bool = False
 
@@ -120,17 +113,13 @@ class _Suprimido:
 def _suprimidos() -> dict[bytes, _Suprimido]:
     """By digest, the last erasure of each subject that was erased whole and has no request open."""
     abiertas = set(Solicitud.objects.abiertas().values_list("resumen", flat=True))
+    completadas = Solicitud.objects.filter(estado=Estado.COMPLETADA)
     suprimidos: dict[bytes, _Suprimido] = {}
-    for referencia, pk, digesto, momento, empezo in chain(
-        _ejecutadas(Estado.COMPLETADA), _solo_en_el_registro()
-    ):
+    for referencia, pk, digesto, corte in chain(cortes.de_solicitudes(completadas), _solo_en_el_registro()):
         if digesto not in abiertas:
-            # The fence is raised just after the run begins, so it never ends before this. Of a run rebuilt
-            # from the register nobody knows when it began, and its fence was lost with the database.
-            valla = max(momento, empezo + timedelta(minutes=settings.VALLA_MINUTOS)) if empezo else momento
             anterior = suprimidos.get(bytes.fromhex(digesto))
-            if anterior is None or anterior.momento < momento:
-                suprimidos[bytes.fromhex(digesto)] = _Suprimido(referencia, pk, momento, valla)
+            if anterior is None or anterior.corte.momento < corte.momento:
+                suprimidos[bytes.fromhex(digesto)] = _Suprimido(referencia, pk, corte)
     return suprimidos
 
 
@@ -140,57 +129,23 @@ def _parciales(d: Destino) -> dict[bytes, _Suprimido]:
     por_hacer = Gestion.objects.filter(destino=d.nombre, estado__in=SIN_TERMINAR)
     pendientes = set(por_hacer.values_list("solicitud_id", flat=True))
     return {
-        bytes.fromhex(digesto): _Suprimido(referencia, pk, momento, momento, parcial=True)
-        for referencia, pk, digesto, momento, _empezo in _ejecutadas(Estado.PARCIAL)
-        # Its evidence, or its entry, is there, unless somebody went past every guard.
-        if pk not in pendientes and momento
+        bytes.fromhex(e.resumen): _Suprimido(e.referencia, e.solicitud_id, e.corte, parcial=True)
+        for e in cortes.de_solicitudes(Solicitud.objects.parciales())
+        if e.solicitud_id not in pendientes
     }
 
 
-#: ``(reference, request, digest, moment of its last evidence, when the run that left it began)``.
-_Completada = tuple[str, int | None, str, datetime, datetime | None]
-
-
-def _ejecutadas(estado: Estado) -> Iterator[_Completada]:
-    """The requests in that state. A run that was rebuilt after a restore has no beginning: its step is of
-    when its entry was written."""
-    evidencia = Evidencia.objects.filter(solicitud=OuterRef("pk")).order_by("-pk").values("momento")[:1]
-    # Of one whose evidence somebody deleted past every guard, its entry tells when.
-    asiento = (
-        Asiento.objects.filter(
-            resumen=OuterRef("resumen"), referencia=OuterRef("referencia"), tipo="supresion"
-        )
-        .order_by("-numero")
-        .values("momento")[:1]
-    )
-    # A step takes the time its transaction began, and the run's evidence is of the same transaction.
-    empezo = (
-        Paso.objects.filter(
-            solicitud=OuterRef("pk"), estado=Estado.EN_CURSO, momento__lte=OuterRef("borrado")
-        )
-        .order_by("-momento")
-        .values("momento")[:1]
-    )
-    return (
-        Solicitud.objects.filter(estado=estado)
-        .annotate(borrado=Coalesce(Subquery(evidencia), Subquery(asiento), "cerrada"))
-        .annotate(empezo=Subquery(empezo))
-        .order_by("pk")
-        .values_list("referencia", "pk", "resumen", "borrado", "empezo")
-        .iterator()
-    )
-
-
-def _solo_en_el_registro() -> Iterator[_Completada]:
+def _solo_en_el_registro() -> Iterator[tuple[str, int | None, str, Corte]]:
     """Those that came in after the copy a restore put here, and were completed: the watch knows their people
     by the register (see :mod:`privacidad.restauracion.solicitudes_rehechas`)."""
     with connection.cursor() as cursor:
         cursor.execute(_SOLO_EN_EL_REGISTRO, {"estados": list(Estado), "completada": Estado.COMPLETADA.value})
-        yield from ((referencia, None, *resto, None) for referencia, *resto in cursor.fetchall())
+        for referencia, digesto, momento in cursor.fetchall():
+            yield referencia, None, digesto, Corte(momento, momento)
 
 
 _SOLO_EN_EL_REGISTRO = """
-SELECT a.referencia, a.resumen, max((a.datos ->> 'momento')::timestamptz)
+SELECT a.referencia, a.resumen, max(coalesce(a.datos ->> 'hasta', a.datos ->> 'momento')::timestamptz)
 FROM public.privacidad_asiento a
 WHERE a.tipo = 'supresion'
   AND NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = a.referencia)

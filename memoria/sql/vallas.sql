@@ -100,9 +100,12 @@ END $$;
 
 -- Raise the fences of one subject, in the transaction of its erasure and before anything is counted. It waits for the
 -- writes in flight, not for ever. `menos` are the threads that are held back: they are not erased. Returns how many
--- threads are fenced.
+-- threads are fenced. With `hilos_hasta` only what is back is erased: the threads since then are of a new card, and its
+-- person is kept out of nothing, so `minutos` is null.
+DROP FUNCTION IF EXISTS vallas.levantar(text, text, text, integer, text[]);
 CREATE OR REPLACE FUNCTION vallas.levantar(
-    prefijo text, espacio text, sujeto_id text, minutos integer, menos text[] DEFAULT '{}'
+    prefijo text, espacio text, sujeto_id text, minutos integer, menos text[] DEFAULT '{}',
+    hilos_hasta timestamptz DEFAULT 'infinity'
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog SET lock_timeout = '10s'
@@ -124,10 +127,12 @@ BEGIN
     INSERT INTO vallas.vallas AS v (huella, hasta)
     SELECT sha256(sal || convert_to('sujeto:' || s, 'UTF8')), clock_timestamp() + make_interval(mins => minutos)
     FROM unnest(sujetos) AS s
+    WHERE minutos IS NOT NULL
     ON CONFLICT (huella) DO UPDATE SET hasta = greatest(v.hasta, EXCLUDED.hasta);
     INSERT INTO vallas.vallas (huella, hasta)
     SELECT sha256(sal || convert_to('hilo:' || h.thread_id, 'UTF8')), 'infinity' FROM public.hilos h
     WHERE h.espacio = levantar.espacio AND h.sujeto_id = levantar.sujeto_id AND h.thread_id <> ALL (menos)
+      AND h.creado <= hilos_hasta
     ON CONFLICT (huella) DO NOTHING;
     GET DIAGNOSTICS cuantos = ROW_COUNT;
     RETURN cuantos;
@@ -144,7 +149,7 @@ END;
 REVOKE ALL ON ALL TABLES IN SCHEMA vallas FROM PUBLIC, memoria_web, memoria_agentes;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA vallas FROM PUBLIC;
 GRANT USAGE ON SCHEMA vallas TO memoria_web;
-GRANT EXECUTE ON FUNCTION vallas.levantar(text, text, text, integer, text[]) TO memoria_web;
+GRANT EXECUTE ON FUNCTION vallas.levantar(text, text, text, integer, text[], timestamptz) TO memoria_web;
 
 -- Guarded: CREATE OR REPLACE TRIGGER would keep every writer waiting at each deployment. A renewal changes no prefix.
 -- Triggers fire in the order of their names, and this one is first: an erasure that restricts what is held back asks for

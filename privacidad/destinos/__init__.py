@@ -5,7 +5,7 @@ To add one, write the class and put it here. The order is the order of erasing.
 
 from __future__ import annotations
 
-from privacidad.destinos.base import Destino, Rastro, Recuento, Sujeto
+from privacidad.destinos.base import Corte, Destino, Rastro, Recuento, Sujeto
 from privacidad.destinos.casa import Casa
 from privacidad.destinos.compras import Compras
 from privacidad.destinos.documentos import Anotaciones, Documentos, Nombres, Retirados
@@ -15,7 +15,7 @@ from privacidad.destinos.memoria import Memoria
 from privacidad.destinos.menciones import Menciones
 from privacidad.errores import DestinoDesconocido
 
-__all__ = ["DESTINOS", "Destino", "Rastro", "Recuento", "Sujeto", "destino"]
+__all__ = ["DESTINOS", "Corte", "Destino", "Rastro", "Recuento", "Sujeto", "destino"]
 
 DESTINOS: tuple[Destino, ...] = (
     Memoria(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.db import connection
@@ -16,6 +16,23 @@ from memoria.models import Hilo
 
 #: How many rows of each kind: ``{"documentos": 3, "vectores": 0}``.
 Recuento = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Corte:
+    """Where what was erased of somebody ends and their new card begins: what is from before ``momento`` was
+    erased once. Where the fence kept them out for some minutes more, what is from before ``valla``."""
+
+    momento: datetime
+    valla: datetime
+
+    def hasta(self, d: Destino) -> datetime:
+        """The last instant of what was erased, in that destination."""
+        return (self.valla if d.vallado else self.momento) - _INSTANTE
+
+
+#: What PostgreSQL tells one moment from the next by.
+_INSTANTE = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -33,6 +50,9 @@ class Sujeto:
     excluidos: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     #: What a destination took long to find out about them, by its name, so as not to look for it again.
     hallado: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    #: Of somebody who had been erased and is there again, what is theirs to erase: what is from later is of a
+    #: new card. None: all of it.
+    corte: Corte | None = None
 
     def __post_init__(self) -> None:
         # To a system that filters by it, no id is everybody.
@@ -48,19 +68,27 @@ class Sujeto:
         excluidos: Mapping[str, tuple[str, ...]] | None = None,
         bloquear: bool = False,
         hasta: datetime | None = None,
+        corte: Corte | None = None,
     ) -> Sujeto:
         """Read the subject's threads; with ``bloquear``, inside a transaction, hold their registry rows.
 
         While they are held no checkpoint can be added to those threads: its foreign key waits for us, and
-        finds its thread gone. ``hasta`` leaves out the threads created later.
+        finds its thread gone. ``hasta`` leaves out the threads created later, and so does ``corte``, with all
+        the rest.
         """
         hilos = Hilo.objects.del_sujeto(espacio, sujeto_id).order_by("thread_id")
         if hasta is not None:
             hilos = hilos.filter(creado__lte=hasta)
+        if corte is not None:
+            hilos = hilos.filter(creado__lt=corte.valla)
         if bloquear:
             hilos = hilos.select_for_update()
         return cls(
-            espacio, sujeto_id, tuple(hilos.values_list("thread_id", flat=True)), dict(excluidos or {})
+            espacio,
+            sujeto_id,
+            tuple(hilos.values_list("thread_id", flat=True)),
+            dict(excluidos or {}),
+            corte=corte,
         )
 
     @property
@@ -87,7 +115,8 @@ class Destino(ABC):
 
     ``etiquetas`` names what it counts, for people, in the order shown (``etiquetas[x] % 2`` is the plural).
     Every one of those counts must be zero after an erasure: a destination counts what is the subject's and
-    nothing else.
+    nothing else. Of a subject with a ``corte`` it counts, erases and reads back what is from before it, and
+    leaves the rest; what it cannot tell apart by time it takes whole.
     """
 
     nombre: ClassVar[str]
@@ -110,11 +139,18 @@ class Destino(ABC):
     funciones: ClassVar[Sequence[str]] = ()
     #: The statements it runs besides, by what they do.
     consultas: ClassVar[Sequence[str]] = ()
+    #: The same two, where they are others for a subject with a ``corte``.
+    funciones_con_corte: ClassVar[Sequence[str]] = ()
+    consultas_con_corte: ClassVar[Sequence[str]] = ()
 
     @property
     def activo(self) -> bool:
         """Whether this installation has it; an external one with no address has nothing of anybody."""
         return True
+
+    def hasta(self, sujeto: Sujeto) -> datetime | None:
+        """Until when what it holds of the subject is to be erased; ``None`` when all of it is."""
+        return sujeto.corte.hasta(self) if sujeto.corte else None
 
     def retenidos(self, sujeto: Sujeto) -> Recuento:
         """How many of each are held back, and so must still be there after an erasure."""
@@ -157,13 +193,19 @@ class Destino(ABC):
         """
         return iter(())
 
-    def sql(self) -> list[str]:
+    def sql(self, *, con_corte: bool = False) -> list[str]:
         """The text of every statement: what we run and, of the functions it calls, the body installed."""
-        if not self.funciones:
-            return list(self.consultas)
+        consultas, funciones = self.consultas, self.funciones
+        if con_corte:
+            consultas, funciones = (
+                self.consultas_con_corte or consultas,
+                self.funciones_con_corte or funciones,
+            )
+        if not funciones:
+            return list(consultas)
         with connection.cursor() as cursor:
-            cursor.execute(_DEFINICIONES, [list(self.funciones)])
-            return [*self.consultas, *(fila[0] for fila in cursor.fetchall())]
+            cursor.execute(_DEFINICIONES, [list(funciones)])
+            return [*consultas, *(fila[0] for fila in cursor.fetchall())]
 
 
 def por_tandas(consulta: str, cuantos: int, desde: Sequence[str]) -> Iterator[tuple[Any, ...]]:

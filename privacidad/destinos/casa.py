@@ -75,7 +75,9 @@ SELECT (SELECT count(*)
        + (SELECT count(*) FROM public.axes_accesslog WHERE username = %(empleado)s)
        + (SELECT count(*) FROM public.axes_accessfailurelog WHERE username = %(empleado)s) AS accesos
 """
-    CONTAR_HASTA = CONTAR.replace("%(empleado)s", "%(empleado)s AND attempt_time <= %(momento)s").replace(
+    #: What is back of who had been erased: the log of a thread that goes, goes with it whenever it is from.
+    CONTAR_VUELTOS = CONTAR.replace("%(empleado)s", "%(empleado)s AND attempt_time <= %(momento)s")
+    CONTAR_HASTA = CONTAR_VUELTOS.replace(
         "%(hilos)s::text[])", "%(hilos)s::text[]) AND l.action_time <= %(momento)s"
     )
     BORRAR = """
@@ -100,6 +102,7 @@ SELECT (SELECT count(*) FROM anotaciones) AS anotaciones,
         "username = %(empleado)s", "username = %(empleado)s AND attempt_time <= %(momento)s"
     )
     consultas = (CONTAR, BORRAR)
+    consultas_con_corte = (CONTAR_VUELTOS, BORRAR_HASTA)
     RASTROS_DE_ACCESOS = """
 SELECT username, min(attempt_time) AS desde
 FROM (SELECT username, attempt_time FROM public.axes_accessattempt
@@ -121,26 +124,23 @@ LIMIT %s
 """
 
     def contar(self, sujeto: Sujeto) -> Recuento:
+        hasta = self.hasta(sujeto)
+        consulta = self.CONTAR if hasta is None else self.CONTAR_VUELTOS
         return {
-            **una_fila(self.CONTAR, self._valores(sujeto)),
+            **una_fila(consulta, {**self._valores(sujeto), "momento": hasta}),
             "sesiones": sum(1 for _ in _sesiones(sujeto)),
-            "limitaciones": Restriccion.objects.filter(_limitaciones(sujeto)).count(),
-            "menciones": Mencion.objects.filter(en_el_prefijo("prefijo", sujeto.prefijo)).count(),
-            "expedientes": _expedientes(sujeto).count(),
+            **_con_fecha(sujeto, hasta),
         }
 
     def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         # A session has no date of its own.
-        menciones = Mencion.objects.filter(en_el_prefijo("prefijo", sujeto.prefijo))
         return {
             **una_fila(self.CONTAR_HASTA, {**self._valores(sujeto), "momento": momento}),
-            "limitaciones": Restriccion.objects.filter(_limitaciones(sujeto), creada__lte=momento).count(),
-            "menciones": menciones.filter(momento__lte=momento).count(),
-            "expedientes": _expedientes(sujeto).filter(creado__lte=momento).count(),
+            **_con_fecha(sujeto, momento),
         }
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        return self._borrar(sujeto, None)
+        return self._borrar(sujeto, self.hasta(sujeto))
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         return self._borrar(sujeto, momento)
@@ -184,6 +184,22 @@ LIMIT %s
     def _valores(self, sujeto: Sujeto) -> dict[str, object]:
         # NULL equals nothing: of a customer or a supplier no sign-in is looked for.
         return {"hilos": list(sujeto.hilos), "empleado": _empleado(sujeto)}
+
+
+def _con_fecha(sujeto: Sujeto, hasta: datetime | None) -> Recuento:
+    """The counts of what Django's models keep, of what was there at that moment; of all of it if none."""
+    limitaciones = Restriccion.objects.filter(_limitaciones(sujeto))
+    menciones = Mencion.objects.filter(en_el_prefijo("prefijo", sujeto.prefijo))
+    expedientes = _expedientes(sujeto)
+    if hasta is not None:
+        limitaciones = limitaciones.filter(creada__lte=hasta)
+        menciones = menciones.filter(momento__lte=hasta)
+        expedientes = expedientes.filter(creado__lte=hasta)
+    return {
+        "limitaciones": limitaciones.count(),
+        "menciones": menciones.count(),
+        "expedientes": expedientes.count(),
+    }
 
 
 def _empleado(sujeto: Sujeto) -> str | None:

@@ -80,7 +80,21 @@ SELECT (SELECT count(*) FROM retirados) AS retirados,
        (SELECT count(*) FROM anotaciones) AS anotaciones,
        (SELECT count(*) FROM nombres) AS nombres
 """
+    # Of who had been erased and is there again: what BORRAR takes, with the same moment.
+    CONTAR_VUELTOS = (
+        CONTAR_HASTA.rstrip()
+        + f""",
+       (SELECT count(*) FROM public.compras_proveedor p
+        WHERE {_SUYOS} AND (p.nombre <> p.codigo OR p.activo)
+          AND NOT EXISTS (
+              SELECT FROM public.django_admin_log l
+              JOIN public.django_content_type t ON t.id = l.content_type_id
+              WHERE t.app_label = 'compras' AND t.model = 'proveedor' AND l.object_id = p.id::text
+                AND l.action_time > %(momento)s)) AS nombres
+"""
+    )
     consultas = (CONTAR, BORRAR)
+    consultas_con_corte = (CONTAR_VUELTOS, BORRAR)
     RASTROS = """
 SELECT codigo, min(momento) AS desde
 FROM (SELECT p.codigo, r.momento FROM public.compras_retirada r
@@ -97,13 +111,15 @@ LIMIT %s
 """
 
     def contar(self, sujeto: Sujeto) -> Recuento:
+        if hasta := self.hasta(sujeto):
+            return una_fila(self.CONTAR_VUELTOS, {"codigo": _codigo(sujeto), "momento": hasta})
         return una_fila(self.CONTAR, {"codigo": _codigo(sujeto)})
 
     def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         return una_fila(self.CONTAR_HASTA, {"codigo": _codigo(sujeto), "momento": momento})
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
-        return una_fila(self.BORRAR, {"codigo": _codigo(sujeto), "momento": "infinity"})
+        return una_fila(self.BORRAR, {"codigo": _codigo(sujeto), "momento": self.hasta(sujeto) or "infinity"})
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         return una_fila(self.BORRAR, {"codigo": _codigo(sujeto), "momento": momento})

@@ -40,7 +40,7 @@ class Hilos(Destino):
     )
     funciones = ("langgraph.contar_hilos(text[])", "langgraph.borrar_hilos(text[])")
     CONTAR = """
-SELECT (SELECT count(*) FROM public.hilos WHERE espacio = %s AND sujeto_id = %s) AS hilos,
+SELECT (SELECT count(*) FROM public.hilos WHERE espacio = %s AND sujeto_id = %s AND creado <= %s) AS hilos,
        checkpoints, blobs, escrituras
 FROM langgraph.contar_hilos(%s::text[])
 """
@@ -64,7 +64,8 @@ LIMIT %s
     consultas = (CONTAR, BORRAR)
 
     def contar(self, sujeto: Sujeto) -> Recuento:
-        return una_fila(self.CONTAR, [sujeto.espacio, sujeto.sujeto_id, list(sujeto.hilos)])
+        hasta = self.hasta(sujeto) or "infinity"
+        return una_fila(self.CONTAR, [sujeto.espacio, sujeto.sujeto_id, hasta, list(sujeto.hilos)])
 
     def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
         # What a conversation holds grows while it goes on.

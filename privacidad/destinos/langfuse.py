@@ -19,7 +19,7 @@ import asyncio
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 import httpx
@@ -72,6 +72,8 @@ class Langfuse(Destino):
         if not _habla_con_agentes(sujeto.espacio):
             return {"trazas": 0}
         with _abrir() as cliente:
+            if hasta := self.hasta(sujeto):
+                return {"trazas": len(_ids(cliente, sujeto.sujeto_id, hasta))}
             return {"trazas": _pagina(cliente, 1, por_pagina=1, de=sujeto.sujeto_id).total}
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
@@ -80,7 +82,7 @@ class Langfuse(Destino):
         if not _habla_con_agentes(sujeto.espacio):
             return {"trazas": 0}
         with _abrir() as cliente:
-            ids = list(dict.fromkeys(t.id for t in _todas(cliente, de=sujeto.sujeto_id)))
+            ids = _ids(cliente, sujeto.sujeto_id, self.hasta(sujeto))
             for lote in _lotes(ids):
                 _pedir(cliente, "DELETE", json={"traceIds": lote})
         return {"trazas": len(ids)}
@@ -112,6 +114,14 @@ class _Pagina(NamedTuple):
 
 def _habla_con_agentes(espacio: str) -> bool:
     return politica.ESPACIOS[espacio].escritor is politica.Escritor.AGENTE
+
+
+def _ids(cliente: _Cliente, de: str, hasta: datetime | None) -> list[str]:
+    """Of every trace of that user or, of those, of the ones that are of that moment or before."""
+    # It tells moments by the millisecond and leaves out the one it is given: the next one is asked for.
+    antes_de = hasta and hasta + timedelta(milliseconds=1)
+    trazas = _todas(cliente, de=de, hasta=antes_de)
+    return list(dict.fromkeys(t.id for t in trazas if hasta is None or t.momento <= hasta))
 
 
 def _todas(cliente: _Cliente, *, de: str = "", hasta: datetime | None = None) -> Iterator[_Traza]:

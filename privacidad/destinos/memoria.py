@@ -36,15 +36,27 @@ class Memoria(Destino):
     vallado = True
     tablas = frozenset({"langgraph.store", "langgraph.store_vectors"})
     funciones = ("langgraph.contar_sujeto(text, text[])", "langgraph.borrar_sujeto(text, text[])")
+    funciones_con_corte = (
+        "langgraph.contar_vueltos(text, timestamptz, text[])",
+        "langgraph.borrar_vueltos(text, timestamptz, text[])",
+        "langgraph.vueltos(text, timestamptz)",
+        "langgraph.desde_cuando(jsonb, timestamptz, timestamptz)",
+    )
     CONTAR = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s)"
     RETENIDOS = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s, %s::text[])"
     BORRAR = "SELECT documentos, vectores FROM langgraph.borrar_sujeto(%s, %s::text[])"
     BORRAR_HASTA = "SELECT documentos, vectores FROM langgraph.borrar_sujeto_hasta(%s, %s, %s::text[])"
+    CONTAR_VUELTOS = "SELECT documentos, vectores FROM langgraph.contar_vueltos(%s, %s)"
+    RETENIDOS_VUELTOS = "SELECT documentos, vectores FROM langgraph.contar_vueltos(%s, %s, %s::text[])"
+    BORRAR_VUELTOS = "SELECT documentos, vectores FROM langgraph.borrar_vueltos(%s, %s, %s::text[])"
     consultas = (CONTAR, BORRAR)
+    consultas_con_corte = (CONTAR_VUELTOS, BORRAR_VUELTOS)
     CONTAR_HASTA = "SELECT documentos FROM langgraph.contar_sujeto_hasta(%s, %s)"
     RASTROS = "SELECT prefijo, desde FROM langgraph.rastros(%s, %s)"
 
     def contar(self, sujeto: Sujeto) -> Recuento:
+        if hasta := self.hasta(sujeto):
+            return una_fila(self.CONTAR_VUELTOS, [sujeto.prefijo, hasta])
         return una_fila(self.CONTAR, [sujeto.prefijo])
 
     def contar_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
@@ -52,6 +64,8 @@ class Memoria(Destino):
         return una_fila(self.CONTAR_HASTA, [sujeto.prefijo, momento])
 
     def suprimir(self, sujeto: Sujeto) -> Recuento:
+        if hasta := self.hasta(sujeto):
+            return una_fila(self.BORRAR_VUELTOS, [sujeto.prefijo, hasta, self._excluidos(sujeto)])
         return una_fila(self.BORRAR, [sujeto.prefijo, self._excluidos(sujeto)])
 
     def suprimir_hasta(self, sujeto: Sujeto, momento: datetime) -> Recuento:
@@ -59,7 +73,11 @@ class Memoria(Destino):
 
     def retenidos(self, sujeto: Sujeto) -> Recuento:
         excluidos = self._excluidos(sujeto)
-        return una_fila(self.RETENIDOS, [sujeto.prefijo, excluidos]) if excluidos else {}
+        if not excluidos:
+            return {}
+        if hasta := self.hasta(sujeto):
+            return una_fila(self.RETENIDOS_VUELTOS, [sujeto.prefijo, hasta, excluidos])
+        return una_fila(self.RETENIDOS, [sujeto.prefijo, excluidos])
 
     def _excluidos(self, sujeto: Sujeto) -> list[str]:
         return list(sujeto.excluidos.get(self.nombre, ()))

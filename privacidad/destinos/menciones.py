@@ -82,16 +82,18 @@ class Menciones(Destino):
             direcciones.pop(limpia, None)
         # Looking for them reads the whole store. A row that has gone since is counted as gone all the same.
         if self.nombre not in sujeto.hallado:
-            sujeto.hallado[self.nombre] = _vueltas(suyo, olvidadas)
+            # Of who had been erased and is there again, as the watch tells them: as they were.
+            desde = "updated_at" if sujeto.corte else "created_at"
+            sujeto.hallado[self.nombre] = _vueltas(suyo, olvidadas, desde)
         return [*direcciones, *sujeto.hallado[self.nombre]]
 
 
-def _vueltas(suyo: str, olvidadas: dict[str, datetime]) -> list[Direccion]:
+def _vueltas(suyo: str, olvidadas: dict[str, datetime], desde: str) -> list[Direccion]:
     """Of the rows an earlier request erased, those that are there again and are not decided about now."""
     if not olvidadas:
         return []
     ahora = set(Mencion.objects.con_direccion(suyo).values_list("prefijo", "clave"))
-    return [d for d in _reencontradas(olvidadas) if d not in ahora]
+    return [d for d in _reencontradas(olvidadas, desde) if d not in ahora]
 
 
 def _retenidas(direcciones: Collection[Direccion]) -> set[Direccion]:

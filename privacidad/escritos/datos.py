@@ -177,7 +177,17 @@ def _evidencia(evidencia: Evidencia) -> Datos:
         "vectores_huerfanos": evidencia.huerfanos,
         "destinos": evidencia.destinos,
         "lineas": list(_lineas(evidencia.destinos)),
+        **_hasta(evidencia),
     }
+
+
+def _hasta(evidencia: Evidencia) -> Datos:
+    """Of a run that erased what was back of somebody: until when, and until when where the fence kept them
+    out."""
+    if evidencia.hasta is None:
+        return {}
+    vallada = datetime.fromisoformat(evidencia.destinos["memoria"]["hasta"])
+    return {"hasta": _momento(evidencia.hasta), "hasta_valla": _momento(vallada)}
 
 
 def _lineas(destinos: dict[str, Any]) -> Iterable[Datos]:

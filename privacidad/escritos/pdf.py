@@ -68,6 +68,7 @@ def _certificado(papel: Papel, datos: Datos) -> None:
         "detallan. Por protección de la propia persona, este documento no repite su nombre ni su "
         "identificador."
     )
+    _ficha_nueva(papel, datos)
     _dos_recuentos(papel, datos)
     _recuentos(papel, datos, "Qué se ha borrado, dónde y cuándo")
     _intervinieron(papel, datos)
@@ -85,6 +86,12 @@ def _sin_datos(papel: Papel, datos: Datos) -> None:
             "está lo quitó otra causa, como se detalla."
         )
         papel.parrafo("Esto no es un certificado de supresión.", negrita=True)
+    elif any(e.get("hasta") for e in datos["evidencias"]):
+        papel.parrafo(
+            f"De lo que se halló de nuevo de la persona de la solicitud {datos['referencia']} (categoría: "
+            f"{datos['categoria']}) ya no había nada cuando se fue a borrar."
+        )
+        papel.parrafo("Esto no es un certificado de supresión.", negrita=True)
     else:
         papel.parrafo(
             f"Con el identificador que se dio en la solicitud {datos['referencia']} (categoría: "
@@ -96,12 +103,28 @@ def _sin_datos(papel: Papel, datos: Datos) -> None:
             "si cree que hay datos suyos, vuelva a dirigirse a nosotros con otro identificador.",
             negrita=True,
         )
+    _ficha_nueva(papel, datos)
     _dos_recuentos(papel, datos)
     _recuentos(papel, datos, "Dónde se ha buscado y cuándo")
     _intervinieron(papel, datos)
     if localizados or datos["menciones"]:
         _conservado(papel, datos)
     _reclamar(papel)
+
+
+def _ficha_nueva(papel: Papel, datos: Datos) -> None:
+    """Of somebody who had been erased and was there again, only what came back is erased."""
+    de_lo_vuelto = [e for e in datos["evidencias"] if e.get("hasta")]
+    if not de_lo_vuelto:
+        return
+    ultima = de_lo_vuelto[-1]
+    papel.parrafo(
+        f"Los datos de esta persona ya se habían borrado el {momento(ultima['hasta'])} y después se halló de "
+        "nuevo algo de entonces. Este documento trata de lo que había vuelto: los recuentos son de lo "
+        "anterior a ese momento y, en la memoria de los agentes y en las conversaciones, al "
+        f"{momento(ultima['hasta_valla'])}. Lo que la persona ha dicho más tarde es de una ficha nueva: no "
+        "se ha contado ni se ha borrado."
+    )
 
 
 def _dos_recuentos(papel: Papel, datos: Datos) -> None:

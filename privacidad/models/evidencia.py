@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
@@ -24,9 +25,11 @@ class Evidencia(SoloAnexar):
 
     ``destinos`` is ``{destination: {"previsto": counts, "antes": counts, "borrados": counts, "despues":
     counts, "sql": [text, …], "parametros": {name: keyed digest}}}``; ``previsto`` is what the review counted,
-    and one rebuilt from the register after a restore has none. ``rol`` is who counted and deleted (the owner
-    of the functions, from whom no row policy hides anything), ``sesion`` who was connected. ``posicion_wal``
-    is where the log was when the last count was taken: the commit comes after it.
+    and one rebuilt from the register after a restore has none. Of a run that left what was said since an
+    earlier one, each destination has a ``hasta`` too: nothing from that moment on was counted. ``rol`` is who
+    counted and deleted (the owner of the functions, from whom no row policy hides anything), ``sesion`` who
+    was connected. ``posicion_wal`` is where the log was when the last count was taken: the commit comes
+    after it.
     """
 
     class Resultado(models.TextChoices):
@@ -74,6 +77,13 @@ class Evidencia(SoloAnexar):
     @property
     def sin_datos(self) -> bool:
         return self.resultado == self.Resultado.SIN_DATOS
+
+    @property
+    def hasta(self) -> datetime | None:
+        """Of a run that erased what was back of somebody, until when it was theirs to erase; ``None`` when it
+        was all there was (see :mod:`privacidad.cortes`)."""
+        texto = self.destinos.get("casa", {}).get("hasta")
+        return datetime.fromisoformat(texto) if texto else None
 
     @property
     def huerfanos(self) -> int | None:

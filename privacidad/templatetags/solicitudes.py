@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from django import template
 
-from privacidad import evidencias
+from privacidad import cortes, evidencias
 from privacidad.models import Asiento, Escrito, Evidencia
 from privacidad.palabras import Etiqueta, Linea, espera
 
@@ -37,6 +37,13 @@ def ampliacion_sin_valor(solicitud: Any) -> dict[str, Any] | None:
     if dicho is None or dicho[1] == solicitud.vence.isoformat():
         return None
     return {"numero": dicho[0], "hasta": date.fromisoformat(dicho[1])}
+
+
+@register.filter
+def de_lo_que_volvio(solicitud: Any) -> datetime | None:
+    """Of a request whose next run erases only what is back: of before when."""
+    corte = cortes.de(solicitud) if solicitud.abierta else None
+    return corte.momento if corte else None
 
 
 @register.filter
