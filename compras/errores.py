@@ -83,7 +83,7 @@ class AvisoCambiado(ErrorDeCompras):
 
     def __init__(self) -> None:
         super().__init__(
-            _("Otra persona cambió este aviso mientras usted lo corregía. No se ha guardado ningún cambio.")
+            _("Otra persona cambió este aviso después de abrirlo usted. No se ha guardado ningún cambio.")
         )
 
 

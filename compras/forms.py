@@ -21,7 +21,7 @@ from compras.forms_proveedores import CampoProveedor
 from compras.lectura import Aviso
 from compras.models import Retirada
 from compras.servicios.entrada import MAXIMO_DE_BYTES
-from memoria.explorador.formulario import INVISIBLES
+from memoria.explorador.formulario import INCOMPLETO, INVISIBLES, ConOcultos
 from memoria.identificadores_form import ConIdentificadores
 from memoria.politica import Importancia
 
@@ -44,7 +44,22 @@ def campo_fecha(**opciones: Any) -> forms.DateField:
     )
 
 
-class FormularioAviso(ConIdentificadores, forms.Form):
+class CampoVersion(forms.CharField):
+    """The :attr:`Aviso.version` that the person was shown."""
+
+    widget = forms.HiddenInput
+
+    def clean(self, value: Any) -> datetime:
+        try:
+            version = datetime.fromisoformat(super().clean(value))
+        except (ValueError, ValidationError):
+            version = None
+        if version is None or version.tzinfo is None:
+            raise ValidationError(INCOMPLETO)
+        return version
+
+
+class FormularioAviso(ConOcultos, ConIdentificadores, forms.Form):
     """What a notice says; ``contenido`` is ready for the services."""
 
     campos_senalados = ("texto", "asunto")
@@ -113,7 +128,7 @@ class FormularioNuevo(FormularioAviso):
     proveedor = CampoProveedor(
         label=gettext_lazy("Proveedor"), help_text=gettext_lazy("Escriba parte del nombre o del código.")
     )
-    clave = forms.CharField(widget=forms.HiddenInput)
+    clave = forms.CharField(widget=forms.HiddenInput, error_messages={"required": INCOMPLETO})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -123,7 +138,7 @@ class FormularioNuevo(FormularioAviso):
     def clean_clave(self) -> str:
         clave: str = self.cleaned_data["clave"]
         if not re.fullmatch(r"[0-9a-f]{32}", clave):
-            raise ValidationError(_("El formulario llegó incompleto: vuelva a abrirlo."))
+            raise ValidationError(INCOMPLETO)
         return clave
 
     def con_otra_clave(self) -> FormularioNuevo:
@@ -136,16 +151,7 @@ class FormularioNuevo(FormularioAviso):
 class FormularioCorreccion(FormularioAviso):
     """A correction. ``version`` is the state of the notice that the person saw."""
 
-    version = forms.CharField(widget=forms.HiddenInput)
-
-    def clean_version(self) -> datetime:
-        try:
-            version = datetime.fromisoformat(self.cleaned_data["version"])
-        except ValueError:
-            version = None
-        if version is None or version.tzinfo is None:
-            raise ValidationError(_("El formulario llegó incompleto: vuelva a abrirlo."))
-        return version
+    version = CampoVersion()
 
     @classmethod
     def de(cls, aviso: Aviso) -> FormularioCorreccion:
@@ -158,8 +164,10 @@ class FormularioCorreccion(FormularioAviso):
         return otro
 
 
-class FormularioRetirada(forms.Form):
+class FormularioRetirada(ConOcultos):
     """Why a notice is withdrawn. What goes with what, :func:`compras.servicios.retirar` says."""
+
+    version = CampoVersion()
 
     motivo = forms.ChoiceField(
         label=gettext_lazy("Por qué se retira"),
@@ -179,6 +187,12 @@ class FormularioRetirada(forms.Form):
         help_text=gettext_lazy("Unas pocas palabras, sin datos de personas."),
         error_messages=INVISIBLES,
     )
+
+    def sobre(self, aviso: Aviso) -> FormularioRetirada:
+        """What the person typed, now about ``aviso``, which they have been shown."""
+        otro = FormularioRetirada({**_enviado(self.data), "version": aviso.version.isoformat()})
+        otro.full_clean()
+        return otro
 
 
 class FormularioImportar(forms.Form):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from django.contrib.admin.models import ADDITION, DELETION
@@ -25,6 +26,7 @@ from psycopg.types.json import Jsonb
 
 from compras.almacen import almacen
 from compras.errores import (
+    AvisoCambiado,
     AvisoNoExiste,
     AvisoNoValido,
     NoSePuedeReponer,
@@ -71,6 +73,7 @@ def retirar(
     motivo: str,
     explicacion: str = "",
     incidencia: str = "",
+    version: datetime | None = None,
     por: User,
 ) -> bool:
     """Take a notice out of the memory, expired or not; returns whether it can be put back.
@@ -79,17 +82,20 @@ def retirar(
     there for what the notice says of somebody else, and looks for it where its review found it.
 
     ``motivo`` is a :class:`Retirada.Motivo`; ``incidencia``, the reference of what it has become, goes with
-    ``INCIDENCIA`` and with nothing else; ``OTRO`` asks for an ``explicacion``.
+    ``INCIDENCIA`` and with nothing else; ``OTRO`` asks for an ``explicacion``. ``version`` is the
+    :attr:`Aviso.version` that the person saw, when they saw one.
 
-    Raises ``SinPermiso``, ``AvisoNoExiste``, ``AvisoNoValido`` (whose ``campo`` is one of those three) and
-    ``PrivacidadBuscando``.
+    Raises ``SinPermiso``, ``AvisoNoExiste``, ``AvisoCambiado``, ``AvisoNoValido`` (whose ``campo`` is one of
+    those three) and ``PrivacidadBuscando``.
     """
     exigir(por, ESCRIBIR)
     explicacion, incidencia = explicacion.strip(), incidencia.strip()
     _comprobar(motivo, explicacion, incidencia)
     with _traducir(), turno(proveedor, clave):
         prefijo = _sin_supresion_a_medias(proveedor)
-        existente(proveedor, clave)
+        aviso = existente(proveedor, clave)
+        if version is not None and aviso.version != version:
+            raise AvisoCambiado
         anotar(por, proveedor, DELETION, {**del_aviso(clave), "motivo": motivo, "incidencia": incidencia})
         with connection.cursor() as cursor:
             # A row the policy hides would be "deleted" without a word.

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from compras import lectura, servicios
-from compras.errores import AvisoNoExiste, AvisoNoValido, ErrorDeCompras
+from compras.errores import AvisoCambiado, AvisoNoExiste, AvisoNoValido, ErrorDeCompras
 from compras.forms import FormularioRetirada
 from compras.models import Proveedor, Retirada
 from memoria.explorador.acceso import Peticion, con_permiso
@@ -39,6 +39,11 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             except AvisoNoExiste as error:
                 messages.error(request, str(error), extra_tags=guardado(request))
                 return redirect("compras:avisos")
+            except AvisoCambiado as error:
+                messages.warning(request, str(error))
+                hallado = lectura.uno(codigo, clave)
+                if hallado:
+                    formulario = formulario.sobre(hallado)
             except ErrorDeCompras as error:
                 formulario.add_error(None, str(error))
             else:
@@ -53,7 +58,9 @@ def aviso_retirar(request: Peticion, codigo: str, clave: str) -> HttpResponse:
     elif hallado is None:
         raise Http404
     else:
-        formulario = FormularioRetirada(initial={"motivo": request.GET.get("motivo", "")})
+        formulario = FormularioRetirada(
+            initial={"motivo": request.GET.get("motivo", ""), "version": hallado.version.isoformat()}
+        )
     return render(
         request,
         "compras/aviso_retirar.html",

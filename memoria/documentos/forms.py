@@ -12,7 +12,7 @@ from memoria.documentos import servicios
 from memoria.documentos.errores import DocumentoNoValido
 from memoria.documentos.models import LARGO_MAXIMO_MOTIVO, Pagina
 from memoria.documentos.rutas import RutaNoValida, comprobar_ruta
-from memoria.explorador.formulario import INVISIBLES
+from memoria.explorador.formulario import INCOMPLETO, INVISIBLES, ConOcultos
 from memoria.identificadores_form import ConIdentificadores, sin_identificadores
 from memoria.politica import Importancia
 
@@ -22,7 +22,7 @@ IMPORTANCIAS = [
 ]
 
 
-class FormularioDocumento(ConIdentificadores, forms.Form):
+class FormularioDocumento(ConOcultos, ConIdentificadores, forms.Form):
     """What a document says; ``contenido`` is ready for the services.
 
     Personal identifiers in it are pointed out before it is saved: ``admitidos`` says which were let through.
@@ -92,10 +92,7 @@ class FormularioCambio(FormularioDocumento):
     )
     version = forms.IntegerField(
         widget=forms.HiddenInput,
-        error_messages={
-            "required": gettext_lazy("El formulario llegó incompleto: vuelva a abrirlo."),
-            "invalid": gettext_lazy("El formulario llegó incompleto: vuelva a abrirlo."),
-        },
+        error_messages={"required": INCOMPLETO, "invalid": INCOMPLETO},
     )
 
     @classmethod
@@ -112,7 +109,7 @@ class FormularioCambio(FormularioDocumento):
         return otro
 
 
-class FormularioBorrado(forms.Form):
+class FormularioBorrado(ConOcultos):
     motivo = forms.CharField(
         label=pgettext_lazy("documentos", "Por qué se borra"),
         max_length=LARGO_MAXIMO_MOTIVO,
@@ -122,7 +119,9 @@ class FormularioBorrado(forms.Form):
             **INVISIBLES,
         },
     )
-    version = forms.IntegerField(widget=forms.HiddenInput)
+    version = forms.IntegerField(
+        widget=forms.HiddenInput, error_messages={"required": INCOMPLETO, "invalid": INCOMPLETO}
+    )
 
 
 class FormularioBusqueda(forms.Form):

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from django import forms
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 #: In ``error_messages``: what a field says of a NUL, which PostgreSQL cannot hold.
 INVISIBLES = {"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")}
+
+INCOMPLETO = gettext_lazy("El formulario llegó incompleto: vuelva a abrirlo.")
+
+
+class ConOcultos(forms.Form):
+    """A form with hidden fields: what is wrong with one is said of the form, as nobody has seen its name."""
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        oculto = field in self.fields and self.fields[field].widget.is_hidden
+        super().add_error(None if oculto else field, error)
 
 
 def guardado(request: HttpRequest) -> str:

@@ -20,6 +20,13 @@ def texto_de(respuesta: Any) -> str:
     return unescape(respuesta.content.decode())
 
 
+def retirada_de(clave: str, **campos: Any) -> dict[str, Any]:
+    """What the page that withdraws a notice of P1 would send."""
+    aviso = lectura.uno("P1", clave)
+    assert aviso
+    return {"motivo": "error", "version": aviso.version.isoformat(), **campos}
+
+
 def datos_de(clave: str, **campos: Any) -> dict[str, Any]:
     """What the form of a notice of P1 would send: what it says now, but for ``campos``."""
     aviso = lectura.uno("P1", clave)

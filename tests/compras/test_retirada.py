@@ -22,7 +22,7 @@ from compras.models import Retirada
 from compras.retencion import barrer
 from memoria.comandos import Plazo
 from memoria.politica import espacio, prefijo
-from tests.compras.comun import texto_de
+from tests.compras.comun import retirada_de, texto_de
 from tests.esperas import EnOtroHilo, esperar_a_que_espere
 
 Escribir = Callable[..., str]
@@ -109,7 +109,7 @@ def test_con_una_peticion_abierta_se_retira_y_no_se_guarda(
     pagina = reverse("compras:aviso_retirar", args=["P1", clave])
     cliente = navegar("compras")
     assert "Privacidad está atendiendo una petición" in texto_de(cliente.get(pagina))
-    respuesta = texto_de(cliente.post(pagina, {"motivo": "error"}, follow=True))
+    respuesta = texto_de(cliente.post(pagina, retirada_de(clave), follow=True))
     assert "está retirado" in respuesta
     assert "se repone desde" not in respuesta
     assert cuantos() == 0

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from compras.models import Retirada
-from tests.compras.comun import texto_de
+from tests.compras.comun import datos_de, retirada_de, texto_de, url
 
 Escribir = Callable[..., str]
 Fila = Callable[..., Any]
@@ -125,12 +125,13 @@ def test_retirar_y_reponer_desde_las_paginas(escribir: Escribir, navegar: Navega
     formulario = texto_de(cliente.get(pagina, {"motivo": "incidencia"}))
     assert "Se puede reponer durante 30 días" in formulario
     assert re.findall(r'value="([^"]+)"[^>]* checked', formulario) == ["incidencia"]
-    mal = cliente.post(pagina, {"motivo": "incidencia", "explicacion": "Lo lleva tienda 4"})
+    datos = retirada_de(clave, motivo="incidencia")
+    mal = cliente.post(pagina, {**datos, "explicacion": "Lo lleva tienda 4"})
     assert mal.status_code == 422
     assert "Escriba la referencia" in texto_de(mal)
     assert "Lo lleva tienda 4" in texto_de(mal)
     assert fila("P1", clave) == antes
-    bien = cliente.post(pagina, {"motivo": "incidencia", "incidencia": "INC-7"}, follow=True)
+    bien = cliente.post(pagina, {**datos, "incidencia": "INC-7"}, follow=True)
     assert "está retirado" in texto_de(bien)
     assert "se repone desde «Avisos retirados»" in texto_de(bien)
     retirada = Retirada.objects.get()
@@ -140,3 +141,39 @@ def test_retirar_y_reponer_desde_las_paginas(escribir: Escribir, navegar: Navega
     assert fila("P1", clave) == antes
     otra_vez = cliente.post(reverse("compras:reponer", args=[retirada.pk]))
     assert otra_vez.status_code == 404
+
+
+def test_lo_que_alguien_corrigio_no_se_retira_sin_verlo(
+    escribir: Escribir, navegar: Navegar, fila: Fila
+) -> None:
+    clave, cliente = escribir("Cierran en agosto"), navegar("compras")
+    visto = retirada_de(clave, motivo="otro", explicacion="Ya no cierran")
+    navegar("compras", nombre="otra").post(
+        url("aviso_corregir", clave), datos_de(clave, texto="Cierran en julio")
+    )
+    respuesta = cliente.post(url("aviso_retirar", clave), visto)
+    pagina = texto_de(respuesta)
+    assert respuesta.status_code == 422
+    assert "Otra persona cambió este aviso" in pagina
+    assert "Cierran en julio" in pagina
+    assert "Ya no cierran" in pagina
+    assert fila("P1", clave)["value"]["texto"] == "Cierran en julio"
+    # Now it has been seen.
+    version = re.search(r'name="version" value="([^"]+)"', pagina)
+    assert version
+    assert cliente.post(url("aviso_retirar", clave), {**visto, "version": version[1]}).status_code == 302
+    assert fila("P1", clave) is None
+
+
+@pytest.mark.parametrize("version", [None, "", "ayer", "\x00"])
+def test_sin_la_version_no_se_retira_y_no_se_nombra_el_campo(
+    escribir: Escribir, navegar: Navegar, fila: Fila, version: str | None
+) -> None:
+    clave = escribir("Cierran en agosto")
+    datos = {"motivo": "error"} if version is None else {"motivo": "error", "version": version}
+    respuesta = navegar("compras").post(url("aviso_retirar", clave), datos)
+    pagina = texto_de(respuesta)
+    assert respuesta.status_code == 422
+    assert "El formulario llegó incompleto: vuelva a abrirlo." in pagina
+    assert "oculto" not in pagina
+    assert fila("P1", clave) is not None

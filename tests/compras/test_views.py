@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from compras import lectura, servicios
 from memoria.politica import documento_preferencia, espacio
-from tests.compras.comun import LISTA, PROVEEDORES, datos_de, texto_de, url
+from tests.compras.comun import LISTA, PROVEEDORES, datos_de, retirada_de, texto_de, url
 
 Navegar = Callable[..., Any]
 Escribir = Callable[..., str]
@@ -353,7 +353,7 @@ def test_corregir_lo_que_alguien_retiro_no_pierde_lo_escrito(
 ) -> None:
     clave = escribir("Uno")
     datos, cliente = datos_de(clave, texto="Media hora de trabajo"), navegar("compras")
-    cliente.post(url("aviso_retirar", clave), {"motivo": "error"})
+    cliente.post(url("aviso_retirar", clave), retirada_de(clave))
     pagina = texto_de(cliente.post(url("aviso_corregir", clave), datos))
     assert "ya no existe" in pagina
     assert "Media hora de trabajo" in pagina
@@ -380,10 +380,9 @@ def test_retirar_pregunta_antes_y_borra_despues(
     clave, cliente = escribir("Se retira"), navegar("compras")
     assert "Se retira" in texto_de(cliente.get(url("aviso_retirar", clave)))
     assert cuantos() == 1
-    respuesta = cliente.post(url("aviso_retirar", clave), {"motivo": "error"}, follow=True)
+    datos = retirada_de(clave)
+    respuesta = cliente.post(url("aviso_retirar", clave), datos, follow=True)
     assert respuesta.redirect_chain == [(LISTA, 302)]
     assert "está retirado" in texto_de(respuesta)
     assert cuantos() == 0
-    assert "ya no existe" in texto_de(
-        cliente.post(url("aviso_retirar", clave), {"motivo": "error"}, follow=True)
-    )
+    assert "ya no existe" in texto_de(cliente.post(url("aviso_retirar", clave), datos, follow=True))

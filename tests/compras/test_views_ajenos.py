@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from compras import lectura, servicios
-from tests.compras.comun import LISTA, datos_de, texto_de, url
+from tests.compras.comun import LISTA, datos_de, retirada_de, texto_de, url
 
 Navegar = Callable[..., Any]
 Escribir = Callable[..., str]
@@ -70,7 +70,7 @@ def test_un_aviso_danado_se_ve_dice_que_le_falta_y_se_retira(
     assert "está dañado" in texto_de(enviado)
     assert fila("P1", "raro") == antes
     assert cliente.get(url("aviso_retirar", "raro")).status_code == 200
-    assert cliente.post(url("aviso_retirar", "raro"), {"motivo": "error"}).status_code == 302
+    assert cliente.post(url("aviso_retirar", "raro"), retirada_de("raro")).status_code == 302
     assert fila("P1", "raro") is None
     assert "Dañado" not in texto_de(cliente.get(LISTA))
 

@@ -323,7 +323,8 @@ def _escribir_un_aviso(compras: Any) -> str:
 def _retirar(compras: Any, clave: str, explicacion: str = "") -> None:
     """First with an identifier in the reason, which is refused."""
     pagina = reverse("compras:aviso_retirar", args=["P1", clave])
-    datos = {"motivo": "otro", "explicacion": "Lo pide el 612 478 935"}
+    version = Documento.objects.del_sujeto("proveedores", "P1").get(key=clave).updated_at.isoformat()
+    datos = {"motivo": "otro", "explicacion": "Lo pide el 612 478 935", "version": version}
     assert compras.post(pagina, datos).status_code == 422
     assert compras.post(pagina, {**datos, "explicacion": explicacion or "Ya está"}).status_code == 302
 
