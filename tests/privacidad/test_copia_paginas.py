@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from privacidad import plazos
+from privacidad import plazos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Asiento
 
@@ -67,3 +67,20 @@ def test_abrirla_en_el_navegador(navegar: Callable[..., Any], con_copia: Callabl
     assert {json.loads(linea)["tabla"] for linea in lineas} >= {"store", "hilos"}
     assert respuesta["Cache-Control"] == "no-store"
     assert Asiento.objects.filter(tipo="copia_abierta").count() == 1
+
+
+def test_sin_copia_ni_nada_que_decidir_no_se_ofrece_verla(
+    navegar: Callable[..., Any], hasta: Callable[..., Any], recibida: Callable[..., Any], con_copia: Any
+) -> None:
+    dpo = navegar("dpo", nombre="quien-mira")
+    operaciones = navegar("operaciones", nombre="quien-ejecuta")
+
+    def enlace(cliente: Any, solicitud: Any) -> bool:
+        return f"{solicitud.referencia}/copia/" in cliente.get(solicitud.get_absolute_url()).content.decode()
+
+    cerrada = hasta(Estado.COMPLETADA, "C1")
+    retirada = recibida("C2")
+    servicios.retirar(solicitud=retirada, motivo="Ya no lo pide", por=dpo.usuario)
+    abierta, sellada = recibida("C3"), con_copia()
+    assert [enlace(dpo, s) for s in (cerrada, retirada, abierta, sellada)] == [False, False, True, True]
+    assert not enlace(operaciones, sellada)
