@@ -71,7 +71,7 @@ def perdidas(*, abiertas: bool) -> list[str]:
 
     They came in after the copy was made, and of their people it knows nothing (see
     :mod:`.solicitudes_rehechas`). The deadline of the open ones runs, and who asked must be found outside
-    this system; of the closed ones, their documents.
+    this system; of the closed ones, their documents. One linked to an open one that is lost too is with it.
     """
     with connection.cursor() as cursor:
         cursor.execute(_PERDIDAS, {"estados": list(Estado)})
@@ -213,10 +213,22 @@ WHERE s.estado <> u.tipo OR s.cerrada IS NULL AND EXISTS (
 )
 ORDER BY s.referencia
 """
-_PERDIDAS = f"""
-SELECT u.referencia, u.tipo FROM ({_ULTIMO_ESTADO.format(estados="%(estados)s")}) u
-WHERE NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = u.referencia)
-ORDER BY 1
+# One that was linked stands with the one it was linked to: the day it came in on may set the deadline.
+_PERDIDAS = """
+WITH perdidas AS MATERIALIZED (
+    SELECT referencia, min(resumen) AS resumen, min(numero) AS numero,
+           (array_agg(tipo ORDER BY numero DESC))[1] AS tipo
+    FROM public.privacidad_asiento a
+    WHERE tipo = ANY (%(estados)s::text[])
+      AND NOT EXISTS (SELECT FROM public.privacidad_solicitud s WHERE s.referencia = a.referencia)
+    GROUP BY referencia
+)
+SELECT p.referencia, coalesce((
+    SELECT o.tipo FROM perdidas o
+    WHERE p.tipo = 'vinculada' AND o.tipo <> 'vinculada' AND o.resumen = p.resumen AND o.numero < p.numero
+    ORDER BY o.numero DESC LIMIT 1
+), p.tipo)
+FROM perdidas p ORDER BY 1
 """
 _ADELANTAR = r"""
 INSERT INTO public.privacidad_contador AS c (anio, ultimo)
@@ -245,7 +257,8 @@ FROM (
     ORDER BY referencia, numero DESC
 ) u
 CROSS JOIN LATERAL (
-    SELECT max((datos ->> 'momento')::timestamptz) AS momento FROM public.privacidad_asiento
+    SELECT max(coalesce(datos ->> 'hasta', datos ->> 'momento')::timestamptz) AS momento
+    FROM public.privacidad_asiento
     WHERE tipo = 'supresion' AND referencia = u.referencia
 ) s
 WHERE s.momento IS NOT NULL AND NOT EXISTS (

@@ -241,9 +241,9 @@ def _supresiones(resumenes: list[str]) -> list[tuple[str, datetime]]:
 
 
 # An erasure that found nothing counts too: what an older copy brings back of that person was theirs to have
-# erased just the same.
+# erased just the same. One of somebody who had come anew says until when it reached: the rest was not erased.
 _SUPRESIONES = """
-SELECT resumen, max((datos ->> 'momento')::timestamptz)
+SELECT resumen, max(coalesce(datos ->> 'hasta', datos ->> 'momento')::timestamptz)
 FROM public.privacidad_asiento
 WHERE tipo = 'supresion' AND resumen = ANY (%s::text[])
 GROUP BY resumen

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from memoria.models import Documento
-from privacidad import plazos, servicios
+from privacidad import plazos, registro, servicios
 from privacidad.errores import RevisionPerdida
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Exclusion, Mencion, Solicitud
+from privacidad.resumenes import resumen
 from tests.ordenes import ordenar
 from tests.privacidad.restaurada import Copias
 
@@ -339,3 +341,49 @@ def test_lo_ultimo_que_se_decidio_de_la_copia_bloqueada(
     assert restaurar()[2] == 0
     restaurada = Solicitud.objects.get()
     assert (restaurada.estado, restaurada.copia_hasta) == (Estado.APROBADA, cuando if con_copia else None)
+
+
+# -- requests that nothing here knows --------------------------------------------------------------
+
+
+def test_la_vinculada_que_se_pierde_con_una_abierta_se_dice_con_ella(
+    recibida: Callable[..., Any], copias: Copias, restaurar: Callable[..., Any]
+) -> None:
+    """The date it came in on may be the one that sets the deadline."""
+    copias.hacer()
+    una = recibida("C1")
+    otra = recibida("C1", dia=plazos.hoy() - timedelta(days=20))
+    datos, _, _ = restaurar()
+    assert datos["solicitudes_perdidas"] == [una.referencia, otra.referencia]
+    assert datos["solicitudes_cerradas_perdidas"] == []
+
+
+def test_la_vinculada_a_una_cerrada_que_tambien_se_pierde_es_de_las_cerradas(
+    recibida: Callable[..., Any], copias: Copias, restaurar: Callable[..., Any], dpo: Any
+) -> None:
+    copias.hacer()
+    una = recibida("C1")
+    otra = recibida("C1")
+    servicios.retirar(solicitud=una, motivo="Ya no lo pide", por=dpo)
+    nueva = recibida("C1")
+    datos, _, _ = restaurar()
+    assert datos["solicitudes_perdidas"] == [nueva.referencia]
+    assert datos["solicitudes_cerradas_perdidas"] == [una.referencia, otra.referencia]
+
+
+def test_de_quien_habia_vuelto_se_borra_hasta_donde_llego_la_ultima_supresion(
+    preferencia: Callable[..., None], copias: Copias, restaurar: Callable[..., Any]
+) -> None:
+    """What they have said since they came back was not erased: the entry says where that run stopped."""
+    preferencia("C1")
+    llego = timezone.now()
+    preferencia("C1", "horario", "mañanas")
+    copias.hacer()
+    registro.anotar(
+        tipo="supresion",
+        referencia="SUP-2001-0001",
+        resumen=resumen("clientes.C1"),
+        datos={"momento": timezone.now().isoformat(), "hasta": llego.isoformat()},
+    )
+    assert restaurar()[0]["documentos_borrados"] == 1
+    assert Documento.objects.get().key == "pref-horario"
