@@ -182,7 +182,7 @@ def _escribir_acceso(papel: Papel, a: Elemento) -> None:
         f"{a['cuantos']} hasta entonces" if a["cuantos"] else "",
         "y se bloqueó la entrada" if a["bloqueado"] else "",
         f"desde {a['direccion'] or 'una dirección que no consta'}",
-        f"con {a['programa']}" if a["programa"] else "",
+        f"con {a['programa']}" if a["programa"] not in _SIN_PROGRAMA else "",
         f"salida el {_fecha(a['salida'])}" if a["salida"] else "",
     ]
     papel.parrafo(f"{', '.join(filter(None, partes))}.")
@@ -232,6 +232,8 @@ def _valor(valor: Any) -> str:
     return _corto(valor)
 
 
+#: What axes keeps of a request that does not say what it comes from.
+_SIN_PROGRAMA = ("", "<unknown>")
 #: The columns of a withdrawn notice, by the names that the file gives them.
 _RETIRADA = {
     "contenido": "documento",

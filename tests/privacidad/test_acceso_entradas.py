@@ -57,7 +57,7 @@ def test_se_dan_las_entradas_los_intentos_las_sesiones_y_la_cuenta(
 ) -> None:
     propietario.execute(
         "INSERT INTO axes_accessfailurelog (username, user_agent, ip_address, http_accept, path_info,"
-        " attempt_time, locked_out) VALUES ('E7', 'Navegador', '10.0.0.9', '', '/admin/login/',"
+        " attempt_time, locked_out) VALUES ('E7', '<unknown>', '10.0.0.9', '', '/admin/login/',"
         " now() - interval '1 day', true)"
     )
     propietario.execute(
@@ -88,7 +88,7 @@ def test_se_dan_las_entradas_los_intentos_las_sesiones_y_la_cuenta(
     for frase in (
         "Accesos a esta aplicación (4)",
         "entrada, desde 10.0.0.7, con Navegador de E7.",
-        "intento fallido, y se bloqueó la entrada, desde 10.0.0.9",
+        "intento fallido, y se bloqueó la entrada, desde 10.0.0.9.",
         "intentos fallidos seguidos, 3 hasta entonces, desde 10.0.0.8",
         "Sesión abierta, que caduca el",
         "e7@casa.example",
