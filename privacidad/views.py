@@ -18,6 +18,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoria.explorador.acceso import con_permiso
+from memoria.explorador.paginas import vecinas
 from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import palabras, revisiones, servicios
 from privacidad.destinos.prisa import con_prisa
@@ -63,7 +64,7 @@ def solicitudes(request: HttpRequest) -> HttpResponse:
             "title": _("Solicitudes de supresión"),
             "filtro": filtro,
             "filtros": [(ABIERTAS, _("Abiertas")), (TODAS, _("Todas")), *Estado.choices],
-            "pagina": pagina,
+            **vecinas(pagina, estado=filtro),
             "filas": [
                 {
                     "solicitud": s,

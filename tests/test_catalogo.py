@@ -66,6 +66,11 @@ def test_no_template_writes_words_or_quotation_marks_that_no_catalogue_has() -> 
     assert sueltas == {}, "put them in a translate tag; a quotation is a <q>"
 
 
+def test_the_links_between_pages_are_written_in_one_place() -> None:
+    escritos = [p.name for p in (RAIZ / "templates").rglob("*.html") if 'class="paginas"' in p.read_text()]
+    assert escritos == ["_paginas.html"]
+
+
 #: Names that are the same in every language, and the languages, each in its own.
 SIN_TRADUCIR = {"Memoria", "Español", "English", "PDF", "CSV"}
 #: Of a template, what nobody reads, and what is translated.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -49,6 +50,8 @@ def espacio(request: HttpRequest, nombre: str) -> HttpResponse:
     buscado = request.GET.get("id", "").strip()
     if buscado and _hay_algo(request, nombre, buscado):
         return redirect("explorador:ficha", nombre, buscado)
+    marcas = {cual: marca for cual in ("despues", "antes") if (marca := _marca(request, cual)) is not None}
+    pagina = pagina_de_sujetos(nombre, **marcas)
     return render(
         request,
         "memoria/explorador/espacio.html",
@@ -56,9 +59,10 @@ def espacio(request: HttpRequest, nombre: str) -> HttpResponse:
             "title": _("Memoria de %(espacio)s") % {"espacio": nombre_de_espacio(nombre)},
             "nombre": nombre,
             "buscado": buscado,
-            "pagina": pagina_de_sujetos(
-                nombre, despues=_marca(request, "despues"), antes=_marca(request, "antes")
-            ),
+            "pagina": pagina,
+            "primera": "?" if marcas else None,
+            "anterior": pagina.anterior and f"?{urlencode({'antes': pagina.anterior})}",
+            "siguiente": pagina.siguiente and f"?{urlencode({'despues': pagina.siguiente})}",
             "por_pagina": ENTRADAS_POR_PAGINA,
         },
     )

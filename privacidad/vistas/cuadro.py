@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from memoria.comandos import Salida
 from memoria.explorador.acceso import con_permiso
+from memoria.explorador.paginas import vecinas
 from memoria.models import Ejecucion
 from privacidad import figuras, mensual, palabras, registro, verificacion
 from privacidad.estados import Estado
@@ -47,7 +48,7 @@ def cuadro(request: HttpRequest) -> HttpResponse:
             "figuras": _figuras(),
             "registro": _ultima_verificacion(),
             "copias_dias": settings.COPIAS_DIAS,
-            "pagina": pagina,
+            **vecinas(pagina),
             "filas": [
                 {
                     "solicitud": s,

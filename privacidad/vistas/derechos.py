@@ -24,6 +24,7 @@ from django.views.decorators.http import require_POST, require_safe
 from memoria import politica
 from memoria.explorador.acceso import Peticion, con_permiso
 from memoria.explorador.ficha import DocumentoVisto
+from memoria.explorador.paginas import vecinas
 from memoria.explorador.palabras import nombre_de_espacio
 from memoria.models import Documento
 from privacidad import servicios
@@ -216,7 +217,7 @@ def _pagina(request: Peticion, nombre: str, sujeto_id: str, enviado: Enviado | N
             "sujeto_id": sujeto_id,
             "espacio": nombre_de_espacio(nombre),
             "documentos": documentos,
-            "pagina": pagina,
+            **vecinas(pagina),
             "restricciones": [
                 {"restriccion": r, "levantar": ofrecer("levantar", r.pk, f"l{n}", restriccion=r.pk)}
                 for n, r in enumerate(en_vigor)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoria.explorador.acceso import Peticion, con_permiso
+from memoria.explorador.paginas import vecinas
 from privacidad import muestras, palabras, servicios
 from privacidad.errores import ErrorDePrivacidad, SinPermiso
 from privacidad.estados import Estado
@@ -120,6 +121,7 @@ def _pagina(request: Peticion, solicitud: Solicitud, enviado: RetenerForm | None
             "solicitud": solicitud,
             "ver": ver,
             "pagina": pagina,
+            **vecinas(pagina, ver=ver),
             "error": enviado.non_field_errors() if enviado else [],
             "filas": [
                 {

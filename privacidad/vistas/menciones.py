@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from memoria.explorador.acceso import Peticion, con_permiso
+from memoria.explorador.paginas import vecinas
 from memoria.explorador.palabras import nombre_de_espacio
 from privacidad import menciones as busqueda
 from privacidad import servicios
@@ -85,6 +86,7 @@ def _pagina(
             "title": _("Datos de otras personas que la mencionan"),
             "solicitud": solicitud,
             "pagina": pagina,
+            **vecinas(pagina),
             "se_decide": se_decide,
             "buscada": solicitud.pasos.filter(estado=Estado.REVISADA).exists(),
             "filas": [

@@ -63,7 +63,9 @@ def asientos(request: HttpRequest) -> HttpResponse:
         {
             "title": _("Registro"),
             "verificacion": como_fue(),
-            "pagina": pagina,
+            "primera": "?" if pagina.anterior is not None or not pagina.asientos else None,
+            "anterior": pagina.anterior is not None and f"?despues={pagina.anterior}",
+            "siguiente": pagina.siguiente is not None and f"?antes={pagina.siguiente}",
             "filas": _filas(pagina.asientos),
         },
     )

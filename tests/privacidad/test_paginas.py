@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
@@ -399,8 +401,21 @@ def test_las_consultas_de_la_cola_no_crecen_con_las_filas(
     for n in range(1, 60):
         recibida(f"C{n}")
     assert consultas() == pocas
-    segunda = cliente.get(f"{LISTA}?pagina=2")
+    # Page by page, as the links lead, with the state that was chosen.
+    primera = cliente.get(f"{LISTA}?estado=recibida").content.decode()
+    assert 'rel="prev"' not in primera
+
+    def enlace(pagina: str, cual: str) -> str:
+        (direccion,) = re.findall(f'rel="{cual}" href="([^"]+)"', pagina)
+        return html.unescape(direccion)
+
+    siguiente = enlace(primera, "next")
+    segunda = cliente.get(f"{LISTA}{siguiente}")
     assert len(segunda.context["filas"]) == 10
+    assert 'rel="next"' not in segunda.content.decode()
+    anterior = enlace(segunda.content.decode(), "prev")
+    assert len(cliente.get(f"{LISTA}{anterior}").context["filas"]) == 50
+    assert "estado=recibida" in anterior
 
 
 # -- admin, panel and figures -------------------------------------------------------------------------

@@ -108,11 +108,15 @@ def test_las_paginas_van_de_cincuenta_en_cincuenta_por_el_numero(
     assert "R-120" in primera
     assert "R-071" in primera
     assert "R-070" not in primera
+    assert "Los últimos" not in primera
     segunda = texto(cliente.get(f"{PAGINA}?antes=71"))
     assert "R-070" in segunda
     assert "R-021" in segunda
     assert "R-020" not in segunda
-    assert "?despues=70" in segunda
+    # "Anteriores" are the older entries, here on the page that follows.
+    assert 'rel="prev" href="?despues=70">Posteriores<' in segunda
+    assert 'rel="next" href="?antes=21">Anteriores<' in segunda
+    assert 'href="?">Los últimos<' in segunda
     assert "R-120" in texto(cliente.get(f"{PAGINA}?despues=70"))
     assert 'rel="next"' not in texto(cliente.get(f"{PAGINA}?antes=21"))
     for rara in ("antes=x", "antes=-1", "antes=99999999999999999999", "despues=%00"):
