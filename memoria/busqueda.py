@@ -258,7 +258,8 @@ def _corregir(almacen: AlmacenMemoria, parametros: dict[str, Any], filas: list[d
             continue  # a stop word ("sobre"): known to everybody, and in no notice
         lexemas = erratas.parecidas(raiz, escritas["voces"] or [])
         conocidas = vocabulario.conocidas()
-        voces = erratas.parecidas(terminos[n], conocidas.palabras)
+        # A whole word has its ending too: of five letters, "plato" would be a slip of "plazo".
+        voces = erratas.parecidas(terminos[n], conocidas.palabras, minimo=erratas.LARGO_MINIMO + 1)
         voces |= erratas.parecidas(terminos[n], conocidas.comienzos, comienzos=True)
         afines = [vocabulario.afines(voz) for voz in voces]
         palabras_afines = voces.union(*(a.palabras for a in afines if a))

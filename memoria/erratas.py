@@ -8,19 +8,21 @@ from collections.abc import Iterable
 LARGO_MINIMO = 5
 
 
-def parecidas(palabra: str, voces: Iterable[str], *, comienzos: bool = False) -> set[str]:
+def parecidas(
+    palabra: str, voces: Iterable[str], *, comienzos: bool = False, minimo: int = LARGO_MINIMO
+) -> set[str]:
     """Those of ``voces`` one slip away from ``palabra``: a letter wrong, missing, too many, or two swapped.
 
     With ``comienzos`` they are beginnings, and so is what they are compared with. The first letter is hardly
     ever the wrong one, and letting it be would make neighbours of words that rhyme. Nothing for words under
-    five letters or with figures: a code with another digit is another code.
+    ``minimo`` letters or with figures: a code with another digit is another code.
     """
-    if len(palabra) < LARGO_MINIMO or not palabra.isalpha():
+    if len(palabra) < minimo or not palabra.isalpha():
         return set()
     return {
         voz
         for voz in voces
-        if len(voz) >= LARGO_MINIMO
+        if len(voz) >= minimo
         and voz[0] == palabra[0]
         and _a_un_paso(palabra[: len(voz)] if comienzos else palabra, voz)
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memoria import vocabulario
@@ -122,11 +122,45 @@ def normalizada(expresion: str) -> str:
     return f"regexp_replace({letras_y_cifras}, '\\m([a-z]{{3,}})s\\M', '\\1', 'g')"
 
 
-# Each word of the question as a term. The stemmer cuts alike words at different places ("devolucion",
-# "devolv"): a term also matches what begins with it and its own beginnings up to five letters shorter. Codes
-# and short words match only themselves. What follows a word are, after tabs, the words of its groups and
-# their beginnings: they are in `termino` and not in `propio`.
-TERMINOS = r"""
+# What another word of the family may have after a stem, as the stemmer leaves it: it cuts no "-ción" without
+# its accent, no "-amos" without its s, and nothing too near the beginning. The number is how many letters the
+# stem must have: what makes of a short one another thing asks for more. Diminutives and the like are not
+# here: "planta" and "plantilla", "corte" and "cortina", "carta" and "cartón" are no family.
+FINALES = {
+    3: ("am", "em", "im"),
+    4: (
+        *("iam", "abam", "arem", "erem", "irem", "arn", "ern", "irn", "er", "ir"),
+        *("acion", "icion", "cion", "amient", "imient", "aj", "ad"),
+        *("ador", "edor", "idor", "ant", "abl", "ibl"),
+    ),
+    5: (
+        *("i", "ion", "anci", "enci", "ent", "or", "ist", "z"),
+        *("al", "eri", "ori", "atori", "ic"),
+    ),
+    6: ("iz",),
+}
+# Of one family by their letters, and not by what they say at a shop.
+FALSOS_AMIGOS = (
+    *(("import", "importacion"), ("tempor", "temporal"), ("prim", "primer")),
+    *(("cart", "carter"), ("barr", "barrer"), ("cost", "coster")),
+)
+
+
+def _lista(filas: Iterable[tuple[object, ...]]) -> str:
+    return ", ".join(
+        "(" + ", ".join(f"'{v}'" if isinstance(v, str) else str(v) for v in f) + ")" for f in filas
+    )
+
+
+_FINALES = _lista((final, minimo) for minimo, finales in FINALES.items() for final in finales)
+
+# Each word of the question as a term. The stemmer cuts alike words at different places ("factur",
+# "facturacion"): a term also matches its stem with one of those endings more, or less. Codes match only
+# themselves. That a lexeme begins so is asked first: one look, and most rows go no further. What follows a
+# word are, after tabs, the words of its groups and their beginnings: in `termino` and not in `propio`.
+TERMINOS = rf"""
+finales (final, minimo) AS (VALUES {_FINALES}),
+ajenos (corto, largo) AS (VALUES {_lista(FALSOS_AMIGOS)}),
 palabras AS (
     SELECT hueco, split_part(todo, E'\t', 1) AS palabra,
            to_tsvector('pg_catalog.spanish', split_part(todo, E'\t', 2)) AS afines,
@@ -136,12 +170,16 @@ palabras AS (
 propios AS MATERIALIZED (
     SELECT hueco, afines, comienzos,
            CASE WHEN palabra ~ '[0-9]' THEN phraseto_tsquery('pg_catalog.spanish', palabra)
-                ELSE (SELECT CASE WHEN length(lexeme) < 4 THEN quote_literal(lexeme)
-                                  ELSE quote_literal(lexeme) || ':*' || coalesce((
-                                      SELECT string_agg(' | ' || quote_literal(left(lexeme, n)), '')
-                                      FROM generate_series(greatest(4, length(lexeme) - 5),
-                                                           length(lexeme) - 1) AS n), '')
-                             END::tsquery
+                ELSE (SELECT format('%%L:* & (%%L%%s)%%s', lexeme, lexeme, (
+                          SELECT string_agg(format(' | %%L', lexeme || final), '') FROM finales
+                          WHERE length(lexeme) >= minimo
+                            AND (lexeme, lexeme || final) NOT IN (TABLE ajenos)
+                      ), (
+                          SELECT string_agg(format(' | %%L', left(lexeme, -length(final))), '') FROM finales
+                          WHERE right(lexeme, length(final)) = final
+                            AND length(lexeme) - length(final) >= minimo
+                            AND (left(lexeme, -length(final)), lexeme) NOT IN (TABLE ajenos)
+                      ))::tsquery
                       FROM unnest(to_tsvector('pg_catalog.spanish', palabra)))
            END AS propio
     FROM palabras

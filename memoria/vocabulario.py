@@ -103,10 +103,10 @@ porte flete envio enviar gasto transport* recargo
 recarg* suplement* sobrecoste
 entreg* descarg* recepcion* recib* llega* llego muelle
 minim* min
-preci* tarif* coste costes cuesta cuestan sub* encarec* bajada bajan pvp caro carisimo
+precio tarif* coste costes cuesta cuestan sube encarec* bajada bajan pvp caro carisimo
 subida sube suben subir subieron encarec* increment* aument* alza caro disparad*
 bajada bajan bajado baja abarat* barat* rebaj* reduc* menos
-descuent* dto bonific* rappel oferta promo* rebaj* liquida* ganga saldo regal* gratis friday
+descuent* dto bonific* rappel oferta promo* rebaj* liquida* ganga saldo regalo gratis friday
 volumen rappel objetivo
 pago pagar pagan paguen cobr* vencimiento aplaz* contado tesoreri* finanz* financ*
 anticip* adelant* aval* fianza prepago
@@ -151,7 +151,7 @@ cabe caben entra entran medida tamano altura ancho alto
 horari* hora cita puntual*
 fabric* planta produccion producir taller factoria
 traslad* mudanza mudan obra reforma ampliacion
-aduan* importacion importar arancel* despacho
+aduan* importacion arancel* despacho
 contenedor barco buque embarque puerto maritim* naviera flete
 inspecc* sancion* multa multar consumo sanidad requerimiento
 incendi* quem* fuego arde inunda*
