@@ -123,8 +123,8 @@ def en_pdf(mes: date) -> bytes:
 
 
 def nombre(mes: date) -> str:
-    """ "enero de 2026", in the reader's language."""
-    return date_format(mes, "YEAR_MONTH_FORMAT").lower()
+    """ "enero de 2026", in the reader's language, with the capital that one writes it with."""
+    return date_format(mes, "YEAR_MONTH_FORMAT")
 
 
 def ultimos(cuantos: int) -> list[date]:

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader
@@ -443,6 +443,12 @@ def test_december_ends_with_the_year(bd: str) -> None:
 def test_the_last_months_are_listed_across_a_year(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plazos, "hoy", lambda: date(2026, 2, 28))
     assert [f"{m:%Y-%m}" for m in mensual.ultimos(4)] == ["2026-02", "2026-01", "2025-12", "2025-11"]
+
+
+@pytest.mark.parametrize(("idioma", "dicho"), [("es", "noviembre de 2026"), ("en", "November 2026")])
+def test_a_month_is_written_as_the_language_writes_it(idioma: str, dicho: str) -> None:
+    with translation.override(idioma):
+        assert mensual.nombre(date(2026, 11, 1)) == dicho
 
 
 @given(st.sampled_from("=+-@\t\r\n"), st.text(max_size=20))
