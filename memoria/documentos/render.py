@@ -18,6 +18,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import table as tabla
 from markdown_it.token import Token
 
 from memoria.documentos.rutas import es_ruta
@@ -27,6 +29,9 @@ ETIQUETAS = frozenset(
     | {"ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"}
 )
 ESQUEMAS = frozenset({"http", "https", "mailto"})
+#: Of all the tables of a document. Each row is filled up to the columns of its heading, so a few bytes may be a
+#: great many cells, and each costs whoever reads some 30 µs and 10 bytes.
+CELDAS_MAXIMAS = 10_000
 
 #: From paths of documents to the addresses of those that exist.
 Enlazar = Callable[[set[str]], Mapping[str, str]]
@@ -54,8 +59,30 @@ def a_html(texto: str, *, desde: str = "", enlazar: Enlazar = lambda _rutas: {})
 
 def _analizador() -> MarkdownIt:
     analizador = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    analizador.block.ruler.at("table", _tabla_con_tope, {"alt": ["paragraph", "reference"]})
     analizador.add_render_rule("image", _imagen)
     return analizador
+
+
+def _tabla_con_tope(estado: StateBlock, primera: int, fin: int, en_silencio: bool) -> bool:
+    """A table or, past ``CELDAS_MAXIMAS``, its lines as they were written: nothing of it is left unsaid."""
+    if not tabla(estado, primera, fin, True):
+        return False
+    if en_silencio:
+        return True
+    ultima = primera
+    while ultima < fin and not estado.isEmpty(ultima) and estado.sCount[ultima] >= estado.blkIndent:
+        ultima += 1
+    rayas = estado.src[estado.bMarks[primera + 1] + estado.tShift[primera + 1] : estado.eMarks[primera + 1]]
+    celdas = (rayas.strip().strip("|").count("|") + 1) * (ultima - primera - 1)
+    if estado.env.get("celdas", 0) + celdas <= CELDAS_MAXIMAS:
+        estado.env["celdas"] = estado.env.get("celdas", 0) + celdas
+        return tabla(estado, primera, fin, False)
+    estado.line = ultima
+    ficha = estado.push("code_block", "code", 0)
+    ficha.content = estado.getLines(primera, ultima, estado.blkIndent, False)
+    ficha.map = [primera, ultima]
+    return True
 
 
 def _imagen(self: RendererHTML, fichas: Sequence[Token], indice: int, opciones: Any, entorno: Any) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.documentos.render import ESQUEMAS, ETIQUETAS, a_html
+from memoria.documentos.render import CELDAS_MAXIMAS, ESQUEMAS, ETIQUETAS, a_html
 
 ATAQUES = [
     "<script>alert(1)</script>",
@@ -162,3 +162,29 @@ def test_a_link_to_another_document_leads_to_its_page(destino: str, pedida: str 
 
 def test_one_that_does_not_exist_leads_nowhere() -> None:
     assert "href" not in a_html("[x](no-existe.md)", enlazar=lambda _rutas: {})
+
+
+def _tabla(columnas: int, filas: int, fila: str) -> str:
+    return "\n".join(["|x" * columnas + "|", "|-" * columnas + "|", *[fila] * filas])
+
+
+@pytest.mark.parametrize(
+    ("columnas", "filas", "fila"), [(500, 500, "|"), (80, 1_000, "|a" * 80 + "|"), (50_000, 1, "|")]
+)
+def test_a_page_is_no_longer_than_what_was_written_by_much(columnas: int, filas: int, fila: str) -> None:
+    """Rows are filled up to the heading: three kilobytes were 650. Past the bound, it is seen as written."""
+    texto = _tabla(columnas, filas, fila)
+    html = a_html(f"antes\n\n{texto}\n\ndespués")
+    assert len(html) < len(texto) + 30 * CELDAS_MAXIMAS
+    assert f"<pre><code>{texto}</code></pre>" in html
+    assert html.rstrip().endswith("<p>después</p>")
+
+
+def test_all_the_tables_of_a_document_count_and_an_ordinary_one_is_a_table() -> None:
+    lista = _tabla(8, 900, "|a" * 8 + "|")
+    assert a_html(lista).count("<td>") == 7_200
+    html = a_html("\n\n".join([lista] * 3))
+    assert (html.count("<table>"), html.count("<pre>")) == (1, 2)
+    citada = a_html("\n".join(f"> {linea}" for linea in _tabla(500, 500, "|").split("\n")))
+    assert citada.startswith("<blockquote>")
+    assert (citada.count("<table>"), citada.count("<pre>")) == (0, 1)
