@@ -55,6 +55,8 @@ def cerrar(*, desde: int) -> list[dict[str, Any]]:
             # A database error may quote the row, and with it the person.
             logger.warning("%s no se ha podido poner al día (%s)", referencia, type(error).__name__)
             solicitud.refresh_from_db()
+            if solicitud.estado in (Estado.REVISADA, Estado.APROBADA):  # nobody approves it as it was
+                solicitud = revisiones.pedir(solicitud)
         atrasadas.append(
             {
                 "referencia": referencia,
@@ -279,6 +281,7 @@ def hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
     Raises :class:`SinCamino` and ``DatabaseError``.
     """
     actual = Solicitud.objects.select_for_update().get(pk=solicitud.pk)
+    sujeto_id = actual.sujeto_id
     asientos = list(_asientos(actual, desde))
     ejecutada = Asiento.objects.filter(
         tipo="supresion", resumen=actual.resumen, referencia=actual.referencia
@@ -298,7 +301,7 @@ def hasta_el_ultimo(solicitud: Solicitud, desde: int) -> Solicitud:
         elif asiento.tipo == "mencion" and not parada:
             decisiones.poner(asiento, ejecutada=ejecutada)
         elif not parada:
-            _rehacer(actual, asiento)
+            _rehacer(actual, asiento, sujeto_id)
     if por_ejecutar and decisiones.puestas:
         contar_lo_decidido(actual)
     if por_ejecutar and (parada or decisiones.sin_fila or _falta_decidir(actual)):
@@ -312,7 +315,7 @@ def _falta_decidir(actual: Solicitud) -> bool:
     return actual.estado == Estado.APROBADA and pendientes.exists()
 
 
-def _rehacer(actual: Solicitud, asiento: Asiento) -> None:
+def _rehacer(actual: Solicitud, asiento: Asiento, sujeto_id: str) -> None:
     if asiento.tipo == "supresion":
         _rehacer_evidencia(actual, asiento)
     elif asiento.tipo == "gestion":
@@ -321,7 +324,7 @@ def _rehacer(actual: Solicitud, asiento: Asiento) -> None:
         _decidir_copia(actual, asiento)
         guardar(actual)
     elif asiento.tipo in Estado.values:
-        _dar_paso(actual, asiento)
+        _dar_paso(actual, asiento, sujeto_id)
 
 
 def _asientos(solicitud: Solicitud, desde: int) -> Iterator[Asiento]:
@@ -332,10 +335,15 @@ def _asientos(solicitud: Solicitud, desde: int) -> Iterator[Asiento]:
     )
 
 
-def _dar_paso(actual: Solicitud, asiento: Asiento) -> None:
+def _dar_paso(actual: Solicitud, asiento: Asiento, sujeto_id: str) -> None:
     if not estados.permitida(actual.estado, asiento.tipo):
         raise SinCamino
     actual.estado = asiento.tipo
+    if asiento.tipo == Estado.REAPARECIDA:
+        if not sujeto_id:  # the copy has it closed already: who it is of is nowhere in it
+            raise SinCamino
+        actual.sujeto_id, actual.cerrada = sujeto_id, None
+        actual.gestiones.update(estado=Gestion.Estado.PENDIENTE, recuento={}, detalle="", pedida=None)
     if asiento.tipo == Estado.COMPLETADA:
         # It was completed: by then nothing was held back.
         actual.exclusiones.activas().update(liberada=asiento.momento)

@@ -387,3 +387,31 @@ def test_de_quien_habia_vuelto_se_borra_hasta_donde_llego_la_ultima_supresion(
     )
     assert restaurar()[0]["documentos_borrados"] == 1
     assert Documento.objects.get().key == "pref-horario"
+
+
+@pytest.mark.parametrize("cerrada_en_la_copia", [False, True])
+def test_la_que_se_ejecuto_y_reaparecio_no_se_queda_aprobada(
+    cerrada_en_la_copia: bool, hasta: Callable[..., Any], preferencia: Callable[..., None], copias: Copias,
+    restaurar: Callable[..., Any], sin_guardas: Callable[..., None], pasa_la_valla: Callable[[], None],
+) -> None:  # fmt: skip
+    preferencia("C1")
+    solicitud = hasta(Estado.APROBADA, "C1")
+    if not cerrada_en_la_copia:
+        copias.hacer()
+    servicios.ejecutar(solicitud=solicitud)
+    if cerrada_en_la_copia:
+        copias.hacer()
+    sin_guardas(
+        "INSERT INTO langgraph.store (prefix, key, value, created_at, updated_at)"
+        " VALUES ('clientes.C1', 'pref-idioma', '{}', now() - interval '1 day', now() - interval '1 day')"
+    )
+    pasa_la_valla()
+    assert ordenar("verificar_supresiones")[0]["reaparecidas"] == 1
+    datos, _, codigo = restaurar()
+    estado = Estado.COMPLETADA if cerrada_en_la_copia else Estado.REAPARECIDA
+    assert Solicitud.objects.get().estado == estado
+    assert [s["al_dia"] for s in datos["solicitudes_atrasadas"]] == [not cerrada_en_la_copia]
+    assert codigo == (3 if cerrada_en_la_copia else 0)
+    assert not Documento.objects.exists()
+    if not cerrada_en_la_copia:
+        assert ordenar("ejecutar_supresiones")[0]["completadas"] == 1
