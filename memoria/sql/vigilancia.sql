@@ -1,21 +1,20 @@
 -- Whom the store knows, for the nightly watch (privacidad/vigilancia.py), and what of theirs is back: both by the same
 -- moment of each document. As the owner: no row policy hides a row from them.
 
--- Since when a document is there, as it is: a value that is written again was said then. One that was said in an erased
--- thread (vallas.sql) is older than any erasure, whenever it came in. Not for the web: it would tell which threads were
--- erased.
-CREATE OR REPLACE FUNCTION langgraph.desde_cuando(valor jsonb, creado timestamptz, escrito timestamptz)
-RETURNS timestamptz
-LANGUAGE sql STABLE SET search_path = pg_catalog
-RETURN CASE
-    WHEN valor ? 'hilo' AND EXISTS (
-        SELECT FROM vallas.sal
-        JOIN vallas.vallas v ON v.huella = sha256(sal.sal || convert_to('hilo:' || (valor ->> 'hilo'), 'UTF8'))
-        WHERE v.hasta = 'infinity'
-    ) THEN to_timestamp(0)
-    ELSE greatest(creado, escrito)
-END;
-REVOKE ALL ON FUNCTION langgraph.desde_cuando(jsonb, timestamptz, timestamptz) FROM PUBLIC, memoria_web;
+-- Since when each document is there, as it is: a value that is written again was said then. One that was said in an
+-- erased thread (vallas.sql) is older than any erasure, whenever it came in. As plain as it is so that who asks takes it in
+-- and reads only what it asks about. Not for the web, which may not read the fences.
+CREATE OR REPLACE FUNCTION langgraph.desde_cuando()
+RETURNS TABLE (prefijo text, clave text, desde timestamptz)
+LANGUAGE sql STABLE AS $$
+    SELECT s.prefix, s.key,
+           CASE WHEN v.huella IS NULL THEN greatest(s.created_at, s.updated_at) ELSE pg_catalog.to_timestamp(0) END
+    FROM langgraph.store s
+    CROSS JOIN vallas.sal
+    LEFT JOIN vallas.vallas v ON v.hasta = 'infinity'
+        AND v.huella = pg_catalog.sha256(sal.sal || pg_catalog.convert_to('hilo:' || (s.value ->> 'hilo'), 'UTF8'))
+$$;
+REVOKE ALL ON FUNCTION langgraph.desde_cuando() FROM PUBLIC, memoria_web;
 
 -- A page of prefixes and, of each, the moment of its oldest document. The page first, so that the rest is by its index.
 CREATE OR REPLACE FUNCTION langgraph.rastros(despues text, cuantos integer)
@@ -29,9 +28,7 @@ BEGIN
         SELECT DISTINCT s.prefix FROM langgraph.store s WHERE s.prefix > despues ORDER BY s.prefix LIMIT cuantos
     )
     SELECT p.prefix, (
-        SELECT min(langgraph.desde_cuando(s.value, s.created_at, s.updated_at))
-        FROM langgraph.store s
-        WHERE s.prefix = p.prefix
+        SELECT min(d.desde) FROM langgraph.desde_cuando() d WHERE d.prefijo = p.prefix
     )
     FROM pagina p
     ORDER BY p.prefix;
@@ -51,9 +48,8 @@ DECLARE
     ultimo text := del_prefijo || '/';
 BEGIN
     RETURN QUERY
-    SELECT s.prefix, s.key FROM langgraph.store s
-    WHERE (s.prefix = del_prefijo OR s.prefix ~>=~ primero AND s.prefix ~<~ ultimo)
-      AND langgraph.desde_cuando(s.value, s.created_at, s.updated_at) <= hasta;
+    SELECT d.prefijo, d.clave FROM langgraph.desde_cuando() d
+    WHERE (d.prefijo = del_prefijo OR d.prefijo ~>=~ primero AND d.prefijo ~<~ ultimo) AND d.desde <= hasta;
 END $$;
 REVOKE ALL ON FUNCTION langgraph.vueltos(text, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION langgraph.vueltos(text, timestamptz) TO memoria_web;

@@ -40,7 +40,7 @@ class Memoria(Destino):
         "langgraph.contar_vueltos(text, timestamptz, text[])",
         "langgraph.borrar_vueltos(text, timestamptz, text[])",
         "langgraph.vueltos(text, timestamptz)",
-        "langgraph.desde_cuando(jsonb, timestamptz, timestamptz)",
+        "langgraph.desde_cuando()",
     )
     CONTAR = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s)"
     RETENIDOS = "SELECT documentos, vectores FROM langgraph.contar_sujeto(%s, %s::text[])"
