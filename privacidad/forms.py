@@ -115,19 +115,29 @@ class RecibirForm(forms.Form):
         return [campo for campo in self if isinstance(campo.field, _DatoField)]
 
 
+#: Of a reason that is printed on what the person gets (art. 12(3) and (4) GDPR).
+LARGO_MINIMO_ESCRITO = 10
+
+
 class _TextoForm(forms.Form):
     """One text, kept with the step for good."""
 
     etiqueta: Any = None
     nombre = "motivo"
+    #: Characters: a letter typed to get on explains nothing.
+    minimo = 3
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields[self.nombre] = forms.CharField(
             label=self.etiqueta,
+            min_length=self.minimo,
             max_length=LARGO_MAXIMO_TEXTO,
             help_text=_("Se conserva después del borrado: no escriba aquí nombres ni identificadores."),
             widget=forms.Textarea(attrs={"rows": 3}),
+            error_messages={
+                "min_length": _("Explíquelo un poco más: con %(limit_value)d caracteres al menos.")
+            },
         )
 
 
@@ -145,10 +155,12 @@ class ExcepcionForm(_TextoForm):
 
 class AmpliarForm(_TextoForm):
     etiqueta = _("Por qué hace falta más tiempo")
+    minimo = LARGO_MINIMO_ESCRITO
 
 
 class DenegarForm(_TextoForm):
     etiqueta = _("Motivo de la denegación")
+    minimo = LARGO_MINIMO_ESCRITO
 
 
 class RetirarForm(_TextoForm):

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
+from django.urls import reverse
+
 from privacidad import plazos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Evidencia
@@ -105,3 +108,20 @@ def test_who_can_let_a_held_row_go_is_not_told_that_it_is_for_somebody_else(
     assert "Borrar los datos de esta persona" in _texto(solo_mira, aprobada)
     identificada = hasta(Estado.IDENTIFICADA, "C3")
     assert "El siguiente paso le corresponde a otra persona" in _texto(solo_mira, identificada)
+
+
+@pytest.mark.parametrize(
+    ("paso", "campo"), [("denegar", "motivo"), ("ampliar", "motivo"), ("identificar", "como")]
+)
+def test_what_the_person_is_told_and_how_they_were_known_is_more_than_a_letter(
+    recibida: Callable[..., Any], navegar: Callable[..., Any], paso: str, campo: str
+) -> None:
+    """A refusal, and an extension, are reasoned: the document would have gone out with that letter."""
+    solicitud = recibida("C1")
+    url = reverse("privacidad:paso", args=[solicitud.referencia, paso])
+    quien = navegar("dpo", nombre="quien-tramita")
+    respuesta = quien.post(url, {f"{paso}-{campo}": " z "})
+    assert respuesta.status_code == 422
+    assert "Explíquelo un poco más: con" in respuesta.content.decode()
+    assert not solicitud.escritos.exists()
+    assert quien.post(url, {f"{paso}-{campo}": "No consta quién lo pide"}).status_code == 302
