@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from compras import servicios
 from compras.errores import AvisoNoValido
 from compras.forms_proveedores import CampoProveedor
+from compras.hoja import FORMATOS_DE_FECHA
 from compras.lectura import Aviso
 from compras.models import Retirada
 from compras.servicios.entrada import MAXIMO_DE_BYTES
@@ -34,7 +35,7 @@ IMPORTANCIAS = [
 def campo_fecha(**opciones: Any) -> forms.DateField:
     """A day, as a date control sends it or as it is typed where there is none."""
     return forms.DateField(
-        input_formats=["%Y-%m-%d", "%d/%m/%Y"],
+        input_formats=FORMATOS_DE_FECHA,
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         error_messages={
             "required": gettext_lazy("Indique la fecha."),

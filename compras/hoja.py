@@ -37,7 +37,9 @@ _SEPARADORES = (";", ",", "\t")
 #: Also the wide signs, which some spreadsheets take for the others. One apostrophe more before those it has:
 #: so reading gives back exactly what was written, also of a text that began with "'=".
 _PELIGROSA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
-_FECHA = re.compile(r"\d{4}-\d\d-\d\d")
+#: How a day is written, in files and in forms: as machines do, and as Spanish spreadsheets do.
+FORMATOS_DE_FECHA = ("%Y-%m-%d", "%d/%m/%Y")
+_FECHA = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?/\d\d?/\d{4}")
 # A byte that is not UTF-8; and the letters, quotes and signs (and the mark of UTF-8) whose bytes nobody would
 # write together in Windows-1252: "Ã±", "Â¿", "â‚¬". Others may be: «SÍ» ends in two that are a Greek sign.
 _MALA = re.compile("[\udc80-\udcff]")

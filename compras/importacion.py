@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 from pathlib import Path
+from time import strptime
 from typing import Any, BinaryIO, NamedTuple
 
 from django.contrib.auth.models import User
@@ -27,7 +29,7 @@ from compras import hoja, servicios
 from compras.almacen import almacen_de_la_transaccion
 from compras.errores import AvisoNoValido, frase_de
 from compras.hoja import Fila
-from compras.models import Proveedor, Retirada, validar_codigo
+from compras.models import Proveedor, Retirada, validar_codigo, varios_codigos
 from memoria import politica
 from memoria.deteccion import hallar
 from memoria.identificadores_form import NOMBRES
@@ -187,6 +189,7 @@ class _Pasada:
 
     def _guardar(self, lote: list[Renglon], hecho: Importacion, *, simulado: bool) -> None:
         """One batch, in a transaction."""
+        lote = list(_con_su_codigo(lote, hecho))
         codigos = {r.proveedor_id for r in lote}
         proveedores = servicios.sujetar(codigos) if not simulado else _leidos(codigos)
         lote = _redirigidos(lote, proveedores, hecho)
@@ -349,13 +352,13 @@ def _renglon(linea: int, fila: dict[str, str]) -> Renglon:
 
 
 def _fecha(texto: str, columna: str) -> date:
-    try:
-        fecha = date.fromisoformat(texto)
-    except ValueError:
-        fecha = None
-    if fecha is None or fecha.isoformat() != texto:
-        raise AvisoNoValido(_("La columna %(columna)s no es una fecha AAAA-MM-DD.") % {"columna": columna})
-    return fecha
+    for formato in hoja.FORMATOS_DE_FECHA:
+        with suppress(ValueError):
+            return date(*strptime(texto, formato)[:3])
+    raise AvisoNoValido(
+        _("La columna %(columna)s no es una fecha que exista, como 31/12/2026 o 2026-12-31.")
+        % {"columna": columna}
+    )
 
 
 def _clave(proveedor_id: str, documento: dict[str, Any]) -> str:
@@ -370,6 +373,23 @@ def _clave(proveedor_id: str, documento: dict[str, Any]) -> str:
 def _leidos(codigos: set[str]) -> dict[str, Proveedor]:
     proveedores = list(Proveedor.objects.select_related("fusionado_en").filter(codigo__in=codigos))
     return {p.codigo: p for p in [*(d for d in (p.fusionado_en for p in proveedores) if d), *proveedores]}
+
+
+def _con_su_codigo(lote: list[Renglon], hecho: Importacion) -> Iterator[Renglon]:
+    """The lines by the code of their supplier in the list: as in the forms, capitals make no other."""
+    codigos = Proveedor.objects.de_codigos({r.proveedor_id for r in lote})
+    nuevos = {c.lower(): c for c in hecho.proveedores_creados}
+    for renglon in lote:
+        escrito = renglon.proveedor_id
+        codigo = codigos.get(escrito, nuevos.setdefault(escrito.lower(), escrito))
+        if codigo is None:
+            hecho.rechazar(renglon.linea, varios_codigos())
+        elif codigo == escrito:
+            yield renglon
+        else:
+            suya = renglon.clave == _clave(escrito, renglon.documento)
+            clave = _clave(codigo, renglon.documento) if suya else renglon.clave
+            yield renglon._replace(proveedor_id=codigo, clave=clave)
 
 
 def _redirigidos(lote: list[Renglon], proveedores: dict[str, Proveedor], hecho: Importacion) -> list[Renglon]:

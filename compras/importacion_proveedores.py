@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from compras import hoja
 from compras.hoja import Fila
-from compras.models import Proveedor
+from compras.models import Proveedor, varios_codigos
 
 OBLIGATORIAS = ("codigo", "nombre")
 OPTATIVAS = ("activo",)
@@ -75,6 +75,7 @@ def importar_proveedores(
 
 
 def _buenas(filas: Iterator[Fila], hecho: ImportacionProveedores) -> Iterator[_Linea]:
+    vistos: dict[str, int] = {}
     for fila in filas:
         if fila.campos is None:
             hecho.rechazar(fila.linea, fila.motivo)
@@ -84,6 +85,13 @@ def _buenas(filas: Iterator[Fila], hecho: ImportacionProveedores) -> Iterator[_L
         except ValidationError as error:
             columna, (motivo, *_mas) = next(iter(error.message_dict.items()))
             hecho.rechazar(fila.linea, hoja.en_la_columna(columna, motivo))
+            continue
+        primera = vistos.setdefault(linea.codigo.lower(), linea.linea)
+        if primera != linea.linea:
+            hecho.rechazar(
+                linea.linea,
+                _("Su código está ya en la línea %(linea)s: deje una de las dos.") % {"linea": primera},
+            )
             continue
         yield linea
 
@@ -97,16 +105,21 @@ def _linea(linea: int, campos: dict[str, str]) -> _Linea:
 
 
 def _guardar(lote: list[_Linea], hecho: ImportacionProveedores, *, simulado: bool) -> None:
+    codigos = Proveedor.objects.de_codigos({r.codigo for r in lote})
     conocidos = {
         p.codigo: p
         for p in Proveedor.objects.select_for_update(no_key=True)
-        .filter(codigo__in={r.codigo for r in lote})
+        .filter(codigo__in=[c for c in codigos.values() if c])
         .order_by("pk")
     }
     nuevos: dict[str, Proveedor] = {}
     cambiados: dict[str, Proveedor] = {}
     for r in lote:
-        proveedor = conocidos.get(r.codigo) or nuevos.get(r.codigo)
+        codigo = codigos.get(r.codigo, r.codigo)
+        if codigo is None:
+            hecho.rechazar(r.linea, varios_codigos())
+            continue
+        proveedor = conocidos.get(codigo)
         if proveedor is None:
             nuevos[r.codigo] = Proveedor(codigo=r.codigo, nombre=r.nombre, activo=r.activo is not False)
             hecho.creados += 1
@@ -119,8 +132,7 @@ def _guardar(lote: list[_Linea], hecho: ImportacionProveedores, *, simulado: boo
             hecho.sin_cambios += 1
             continue
         proveedor.nombre, proveedor.activo = r.nombre, activo
-        if r.codigo in conocidos:
-            cambiados[r.codigo] = proveedor
+        cambiados[codigo] = proveedor
         hecho.actualizados += 1
     if simulado:
         return

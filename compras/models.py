@@ -7,10 +7,10 @@ from collections.abc import Collection
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models.functions import Concat
+from django.db.models.functions import Concat, Lower
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from memoria import politica
 from memoria.identificadores import plegar
@@ -28,6 +28,14 @@ def validar_codigo(codigo: str) -> None:
             _("El código es demasiado largo: use como mucho %(maximo)s caracteres.")
             % {"maximo": politica.LARGO_MAXIMO_ETIQUETA}
         )
+
+
+def varios_codigos() -> str:
+    """What is said of a code that several suppliers have, each in other capitals."""
+    return gettext(
+        "Hay varios proveedores con ese código, en mayúsculas y en minúsculas: escríbalo como está en la "
+        "lista."
+    )
 
 
 class _Plegado(models.Func):
@@ -60,6 +68,21 @@ class ProveedorQuerySet(models.QuerySet["Proveedor"]):
             .annotate(dicho=_Plegado(Concat("nombre", models.Value(" "), "codigo")))
             .filter(*(models.Q(dicho__contains=p) for p in palabras))
         )
+
+    def de_codigos(self, escritos: Collection[str]) -> dict[str, str | None]:
+        """``{as it was written: the code it is}`` of those that are some supplier's: exactly, or but for
+        capitals. ``None`` where it could be several."""
+        llanos = {c.lower() for c in escritos}
+        # Python and PostgreSQL do not agree on a few rare letters: as it is written, it is found in any case.
+        suyo = models.Q(llano__in=llanos) | models.Q(codigo__in=escritos)
+        codigos = set(self.annotate(llano=Lower("codigo")).filter(suyo).values_list("codigo", flat=True))
+        por_llano: dict[str, list[str]] = {}
+        for codigo in codigos:
+            por_llano.setdefault(codigo.lower(), []).append(codigo)
+        hallados = {
+            c: [c] if c in codigos else por_llano[c.lower()] for c in escritos if c.lower() in por_llano
+        }
+        return {c: suyos[0] if len(suyos) == 1 else None for c, suyos in hallados.items()}
 
     def nombres_de(self, codigos: Collection[str]) -> dict[str, str]:
         """``{codigo: nombre}`` of those that are in the list."""

@@ -50,6 +50,8 @@ from memoria.vallas import DatoLimitado
 
 #: A notice may be dated tomorrow (it is already that day somewhere, or it takes effect then), not later.
 DIAS_POR_DELANTE = 1
+#: Nothing that anybody writes now was known before: a year of two figures, typed where four go.
+PRIMER_DIA = date(2000, 1, 1)
 
 _REGLAS = ESPACIOS["proveedores"]
 
@@ -194,6 +196,12 @@ def componer(
     if fecha > timezone.localdate() + timedelta(days=DIAS_POR_DELANTE):
         raise AvisoNoValido(
             _("La fecha es la del día en que se supo: no puede estar en el futuro."), campo="fecha"
+        )
+    if fecha < PRIMER_DIA:
+        raise AvisoNoValido(
+            _("La fecha es anterior al año %(anio)s: escriba el año con sus cuatro cifras.")
+            % {"anio": PRIMER_DIA.year},
+            campo="fecha",
         )
     if valido_hasta and valido_hasta < fecha:
         raise AvisoNoValido(_("La validez termina antes de la fecha del aviso."), campo="valido_hasta")

@@ -41,6 +41,9 @@ def crear_proveedor(*, codigo: str, nombre: str, activo: bool = True, por: User)
     exigir(por, ANADIR)
     proveedor = Proveedor(codigo=codigo.strip(), nombre=nombre.strip(), activo=activo)
     _comprobar(proveedor)
+    if Proveedor.objects.de_codigos([proveedor.codigo]):
+        # Capitals make no other supplier: whoever types the code means the one that is there.
+        raise ProveedorNoValido(_("Ya hay un proveedor con ese código."), campo="codigo")
     try:
         with transaction.atomic():
             proveedor.save()

@@ -133,7 +133,7 @@ def test_cada_linea_mala_se_dice_y_las_buenas_se_escriben(bd: str, fichero: Call
     filas = [
         ["P1", "A1", "2026-03-09", f"{secreto}\ndos líneas"],  # 2 and 3
         ["", "A2", "2026-03-09", secreto],  # 4
-        ["P1", "A3", "09/03/2026", secreto],
+        ["P1", "A3", "09/03/26", secreto],
         ["P1", "A4", "2026-02-31", secreto],
         ["P1", "A5", "2999-01-01", secreto],
         ["P1", "A6", "2026-03-09", "  "],
@@ -196,7 +196,7 @@ def test_unas_comillas_que_se_llevan_otras_lineas_lo_dicen(bd: str, tmp_path: Pa
     ruta.write_text(
         "proveedor_id,aviso_id,fecha,texto\n"
         'P1,A1,2026-03-09,"Sin cerrar\nP1,A2,2026-03-09,Tragada\nP1,A3,2026-03-09,Cierra"\n'
-        'P1,A4,09/03/2026,"dos\nlíneas"\n',
+        'P1,A4,09/03/26,"dos\nlíneas"\n',
         encoding="utf-8",
     )
     codigo, datos, _ = importar(ruta)

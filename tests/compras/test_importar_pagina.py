@@ -43,7 +43,7 @@ def test_se_mira_antes_y_se_guarda_despues(
     pagina = texto_de(mirado)
     assert mirado.status_code == 200
     assert "Guardar 3 avisos" in pagina
-    assert "Línea 4: La columna fecha no es una fecha AAAA-MM-DD." in pagina
+    assert "Línea 4: La columna fecha no es una fecha que exista, como 31/12/2026 o 2026-12-31." in pagina
     assert "Cierran en agosto" in pagina
     assert "P9" in pagina
     assert (cuantos(), Proveedor.objects.count()) == (0, 1)
@@ -323,3 +323,41 @@ def test_que_tiene_de_malo_un_codigo_o_una_clave_se_dice_por_su_columna(
     assert "proveedor_id" in dichos[1]
     assert "demasiado largo" in dichos[1]
     assert "aviso_id" in dichos[2]
+
+
+def test_la_fecha_se_escribe_como_en_el_formulario(
+    proveedor: Any, navegar: Navegar, fila: Callable[..., Any]
+) -> None:
+    cliente = navegar("compras")
+    mirado = subir(cliente, CABECERA + "P1;A1;20/11/2026;Uno\nP1;A2;31/02/2026;Dos\nP1;A3;20/11/0026;Tres\n")
+    pagina = texto_de(mirado)
+    assert "Guardar 1 aviso" in pagina
+    assert "Línea 3: La columna fecha no es una fecha que exista" in pagina
+    assert "Línea 4: La fecha es anterior al año 2000: escriba el año con sus cuatro cifras." in pagina
+    cliente.post(IMPORTAR, llevado(mirado))
+    assert fila("P1", "A1")["value"]["fecha"] == "2026-11-20"
+
+
+def test_las_mayusculas_no_hacen_otro_proveedor(
+    proveedor: Any, navegar: Navegar, cuantos: Callable[[], int]
+) -> None:
+    cabecera = "proveedor_id;fecha;texto\n"
+    cliente = navegar("compras")
+    fichero = cabecera + "p1;2026-03-09;Uno\nn7;2026-03-09;De uno nuevo\nN7;2026-03-10;Otro de él\n"
+    cliente.post(IMPORTAR, llevado(subir(cliente, fichero)))
+    assert set(Proveedor.objects.values_list("codigo", flat=True)) == {"P1", "n7"}
+    # The same line, whichever way the code was written, is the same notice.
+    mirado = texto_de(subir(cliente, cabecera + "P1;2026-03-09;Uno\nN7;2026-03-09;De uno nuevo\n"))
+    assert "No hay ningún aviso nuevo que guardar." in mirado
+    assert cuantos() == 3
+    # Where both ways are in the list, each is its own, and another way is nobody's.
+    Proveedor.objects.create(codigo="Pq1", nombre="Uno")
+    Proveedor.objects.create(codigo="PQ1", nombre="Otro")
+    mirado = texto_de(subir(cliente, cabecera + "PQ1;2026-03-09;De PQ1\npq1;2026-03-09;De nadie\n"))
+    assert "Guardar 1 aviso" in mirado
+    assert "Línea 3: Hay varios proveedores con ese código" in mirado
+
+
+def test_un_codigo_con_un_caracter_invisible_se_dice_por_su_columna(proveedor: Any, navegar: Navegar) -> None:
+    pagina = texto_de(subir(navegar("compras"), CABECERA + "P\x001;A1;2026-03-09;Uno\n"))
+    assert "Columna proveedor_id. El código no lleva espacios alrededor ni caracteres invisibles." in pagina

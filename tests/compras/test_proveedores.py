@@ -71,7 +71,7 @@ def test_anadir_uno(navegar: Navegar, bd: str) -> None:
     assert LogEntry.objects.get().object_repr == "P7"
 
 
-@pytest.mark.parametrize("codigo", ["", "P\x072", "x" * 201, "." * 70, "P1", "P\x001"])
+@pytest.mark.parametrize("codigo", ["", "P\x072", "x" * 201, "." * 70, "P1", "p1", "P\x001"])
 def test_anadir_mal_se_dice_y_conserva_lo_escrito(navegar: Navegar, proveedor: Any, codigo: str) -> None:
     respuesta = navegar("compras").post(NUEVO, {"codigo": codigo, "nombre": "Otro", "activo": "on"})
     assert respuesta.status_code == 422
@@ -183,6 +183,27 @@ def test_un_codigo_unido_a_otro_no_se_activa(proveedor: Any, otro_proveedor: Any
     ruta.write_text("codigo,nombre\nP10,Otro nombre\n", encoding="utf-8")
     assert importar(ruta)[1]["actualizados"] == 1
     assert Proveedor.objects.get(codigo="P10").nombre == "Otro nombre"
+
+
+def test_un_codigo_repetido_en_el_fichero_se_dice_y_repetirlo_no_cambia_nada(
+    proveedor: Any, tmp_path: Path
+) -> None:
+    ruta = tmp_path / "proveedores.csv"
+    ruta.write_text(
+        "codigo,nombre,activo\nPV1,Uno,si\np1,Cambiado,si\nPV1,Uno otra vez,no\npv1,Y otra,no\n",
+        encoding="utf-8",
+    )
+    for vez, (creados, actualizados, sin_cambios) in enumerate([(1, 1, 0), (0, 0, 2), (0, 0, 2)]):
+        codigo, datos = importar(ruta, "--batch-size", "1" if vez else "100")
+        assert codigo == 3
+        assert (datos["creados"], datos["actualizados"], datos["sin_cambios"]) == (
+            creados,
+            actualizados,
+            sin_cambios,
+        )
+        assert [r["linea"] for r in datos["rechazados"]] == [4, 5]
+        assert all("está ya en la línea 2" in r["motivo"] for r in datos["rechazados"])
+    assert dict(Proveedor.objects.values_list("codigo", "nombre")) == {"P1": "Cambiado", "PV1": "Uno"}
 
 
 def test_lo_que_no_es_una_lista_es_un_error_de_uso(bd: str, tmp_path: Path) -> None:
