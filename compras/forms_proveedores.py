@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -27,7 +27,9 @@ class CampoProveedor(forms.Field):
 
     default_error_messages = {
         "required": gettext_lazy("Elija un proveedor."),
-        "desconocido": gettext_lazy("Ese proveedor no está en la lista o está inactivo: elija otro."),
+        "desconocido": gettext_lazy("Ese proveedor no está en la lista: elija otro."),
+        "inactivo": gettext_lazy("El proveedor %(codigo)s está inactivo: elija otro."),
+        "unido": gettext_lazy("El código %(codigo)s se unió al %(otro)s: elija ese."),
         "varios": gettext_lazy("Diga cuál de estos es, o escriba su código: %(cuales)s."),
     }
 
@@ -61,6 +63,13 @@ class CampoProveedor(forms.Field):
             raise ValidationError(self.error_messages["required"], code="required")
         if proveedor := el_que_es(texto, inactivos=self.inactivos):
             return proveedor
+        if not self.inactivos and (proveedor := el_que_es(texto, inactivos=True)):
+            unido = proveedor.fusionado_en
+            raise ValidationError(
+                self.error_messages["unido" if unido else "inactivo"],
+                code="inactivo",
+                params={"codigo": proveedor.codigo, "otro": unido and unido.codigo},
+            )
         posibles = sugerir(texto, limite=5, inactivos=self.inactivos)
         if not posibles:
             raise ValidationError(self.error_messages["desconocido"], code="desconocido")
@@ -75,9 +84,6 @@ class CampoCualquierProveedor(CampoProveedor):
     """The field of writing, to look instead: inactive suppliers have notices too, and none may be meant."""
 
     inactivos = True
-    default_error_messages: ClassVar[dict[str, Any]] = {
-        "desconocido": gettext_lazy("Ese proveedor no está en la lista: elija otro.")
-    }
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -19,20 +19,22 @@ def etiqueta(proveedor: Proveedor) -> str:
 def sugerir(texto: str, *, limite: int = SUGERENCIAS, inactivos: bool = False) -> list[Proveedor]:
     """The active suppliers whose code or name holds every word of ``texto``, the likeliest first.
 
-    With ``inactivos``, those that are not active after them.
+    With ``inactivos``, those that are not active after them, but for the one whose code it is.
     """
     texto = texto.replace("\x00", " ")
     plegado = plegar(texto).strip()
     if not plegado:
         return list(_entre(inactivos).order_by("-activo", "nombre", "codigo")[:limite])
     orden = Case(
-        When(codigo__iexact=plegado, then=0),
         When(nombre_plegado__startswith=plegado, then=1),
         When(codigo__istartswith=plegado, then=2),
         default=3,
         output_field=IntegerField(),
     )
-    return list(_entre(inactivos).parecidos(texto).order_by("-activo", orden, "nombre", "codigo")[:limite])
+    # Its whole code is no guess, active or not.
+    es_su_codigo = Case(When(codigo__iexact=texto.strip(), then=0), default=1, output_field=IntegerField())
+    parecidos = _entre(inactivos).parecidos(texto)
+    return list(parecidos.order_by(es_su_codigo, "-activo", orden, "nombre", "codigo")[:limite])
 
 
 def el_que_es(texto: str, *, inactivos: bool = False) -> Proveedor | None:

@@ -77,6 +77,9 @@ def lista(bd: str) -> None:
         ("Z1", "Cerámicas cerradas", False),
     ):
         Proveedor.objects.create(codigo=codigo, nombre=nombre, activo=activo)
+    Proveedor.objects.create(
+        codigo="M1", nombre="Unido", activo=False, fusionado_en=Proveedor.objects.get(codigo="P1")
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,6 +126,12 @@ def test_sugerencias_por_trozos_con_acentos_o_sin_ellos(
     assert [p.codigo for p in sugerir(escrito)] == codigos
 
 
+def test_el_codigo_entero_va_primero_tambien_de_uno_inactivo(lista: None) -> None:
+    Proveedor.objects.create(codigo="CER", nombre="Otra cosa", activo=False)
+    assert [p.codigo for p in sugerir("cer", inactivos=True)] == ["CER", "P1", "P10", "Z1"]
+    assert [p.codigo for p in sugerir("cer")] == ["P1", "P10"]
+
+
 def test_entre_dos_mil_se_ofrecen_doce_en_una_consulta(bd: str, navegar: Navegar) -> None:
     Proveedor.objects.bulk_create(
         Proveedor(codigo=f"Q{n:04}", nombre=f"Suministros {n}") for n in range(2_000)
@@ -140,7 +149,10 @@ def test_entre_dos_mil_se_ofrecen_doce_en_una_consulta(bd: str, navegar: Navegar
     ("escrito", "frase"),
     [
         ("Cerámicas", "Diga cuál de estos es"),
-        ("Z1", "no está en la lista o está inactivo"),
+        ("Z1", "El proveedor Z1 está inactivo: elija otro."),
+        ("z1", "El proveedor Z1 está inactivo: elija otro."),
+        ("M1", "El código M1 se unió al P1: elija ese."),
+        ("NOPE", "Ese proveedor no está en la lista: elija otro."),
         ("   ", "Elija un proveedor"),
         ("a\x00", "errorlist"),
         ("x" * 5000, "no está en la lista"),
