@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,7 +18,7 @@ from compras.errores import ErrorDeCompras
 from compras.exportacion import exportar
 from compras.filtros import FormularioBusqueda, FormularioFiltros, escrito
 from compras.lectura import Aviso
-from compras.models import Proveedor
+from compras.models import Proveedor, Retirada
 from memoria.explorador.acceso import Peticion, con_permiso
 from memoria.explorador.palabras import caduca_en
 
@@ -79,7 +80,7 @@ def aviso(request: Peticion, codigo: str, clave: str) -> HttpResponse:
         # The address of a notice that was moved when its supplier's two codes became one goes on working.
         nuevo = proveedor and servicios.tras_la_fusion(proveedor, clave)
         if not nuevo:
-            raise Http404
+            return _retirado(request, codigo, clave)
         return redirect("compras:aviso", *nuevo)
     nombre = proveedor.nombre if proveedor else codigo
     return render(
@@ -95,6 +96,19 @@ def aviso(request: Peticion, codigo: str, clave: str) -> HttpResponse:
             "puede_escribir": request.user.has_perm(servicios.ESCRIBIR),
         },
     )
+
+
+def _retirado(request: Peticion, codigo: str, clave: str) -> HttpResponse:
+    """The address of a notice that was withdrawn lately says so, and leads whoever may put it back there."""
+    if not Retirada.objects.reponibles().filter(proveedor__codigo=codigo, clave=clave).exists():
+        raise Http404
+    if not request.user.has_perm(servicios.ESCRIBIR):
+        messages.info(request, _("Ese aviso se retiró: los agentes ya no lo leen."))
+        return redirect("compras:avisos")
+    messages.info(
+        request, _("Ese aviso se retiró: los agentes ya no lo leen. Si hace falta, repóngalo aquí.")
+    )
+    return redirect(f"{reverse('compras:retirados')}?{urlencode({'proveedor': codigo})}")
 
 
 def _buscar(request: Peticion) -> HttpResponse:

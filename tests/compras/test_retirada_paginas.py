@@ -177,3 +177,19 @@ def test_sin_la_version_no_se_retira_y_no_se_nombra_el_campo(
     assert "El formulario llegó incompleto: vuelva a abrirlo." in pagina
     assert "oculto" not in pagina
     assert fila("P1", clave) is not None
+
+
+@pytest.mark.parametrize("grupo", ["compras", "consulta"])
+def test_la_direccion_de_un_aviso_retirado_dice_que_se_retiro(
+    escribir: Escribir, retirar: Any, navegar: Navegar, grupo: str
+) -> None:
+    retirada = retirar(escribir("Cierran en agosto"))
+    cliente = navegar(grupo)
+    respuesta = cliente.get(url("aviso", retirada.clave), follow=True)
+    assert respuesta.status_code == 200
+    assert "Ese aviso se retiró" in texto_de(respuesta)
+    destino = f"{LISTA}?proveedor=P1" if grupo == "compras" else "/compras/avisos/"
+    assert respuesta.redirect_chain == [(destino, 302)]
+    assert ("Cierran en agosto" in texto_de(respuesta)) is (grupo == "compras")
+    Retirada.objects.update(reponible_hasta=timezone.now() - timedelta(days=1))
+    assert cliente.get(url("aviso", retirada.clave)).status_code == 404
