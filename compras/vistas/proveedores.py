@@ -16,7 +16,7 @@ from compras.errores import ErrorDeCompras, ProveedorNoValido
 from compras.forms_proveedores import FormularioBuscarProveedor, FormularioProveedor, FormularioUnir
 from compras.models import Proveedor
 from memoria.explorador.acceso import Peticion, con_permiso
-from memoria.explorador.formulario import estado
+from memoria.explorador.formulario import estado, guardado
 
 PROVEEDORES_POR_PAGINA = 50
 
@@ -67,12 +67,16 @@ def nuevo(request: Peticion) -> HttpResponse:
         except ProveedorNoValido as error:
             formulario.add_error(error.campo, str(error))
         else:
-            messages.success(request, _("El proveedor está en la lista."))
+            messages.success(request, _("El proveedor está en la lista."), extra_tags=guardado(request))
             return redirect("compras:proveedor", proveedor.codigo)
     return render(
         request,
         "compras/proveedor_nuevo.html",
-        {"title": _("Añadir un proveedor"), "formulario": formulario},
+        {
+            "title": _("Añadir un proveedor"),
+            "formulario": formulario,
+            "enviado": request.method == "POST",
+        },
         status=estado(request),
     )
 
@@ -100,7 +104,7 @@ def proveedor(request: Peticion, codigo: str) -> HttpResponse:
             except ProveedorNoValido as error:
                 formulario.add_error(error.campo, str(error))
             else:
-                messages.success(request, _("El proveedor está cambiado."))
+                messages.success(request, _("El proveedor está cambiado."), extra_tags=guardado(request))
                 return redirect("compras:proveedor", codigo)
     return render(
         request,
@@ -109,6 +113,7 @@ def proveedor(request: Peticion, codigo: str) -> HttpResponse:
             "title": hallado.nombre,
             "proveedor": hallado,
             "formulario": formulario,
+            "enviado": request.method == "POST",
             "avisos": lectura.vigentes_por_proveedor([codigo])[codigo],
             "fusionados": list(hallado.fusionados.order_by("codigo")),
             "puede_ver_avisos": request.user.has_perm(servicios.VER),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.sessions.models import Session
 from django.utils import timezone
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from compras import servicios
 from compras.models import Proveedor
@@ -181,3 +181,25 @@ def test_what_is_typed_while_it_is_being_saved_is_not_taken_for_saved(
     visita.ir(NUEVO)
     expect(pagina.get_by_label("Texto")).to_have_value(TEXTO + " Y en Navidad.")
     assert textos() == [TEXTO]
+
+
+def test_a_supplier_being_added_is_kept_and_leaving_asks(visitar: Callable[..., Visita], bd: str) -> None:
+    visita = visitar("compras")
+    pagina = visita.ir("/compras/proveedores/nuevo/")
+    pagina.get_by_label("Nombre").fill("Vidrios del Este")
+    preguntas: list[str] = []
+
+    def contestar(dialogo: Dialog) -> None:
+        preguntas.append(dialogo.type)
+        dialogo.accept()
+
+    pagina.once("dialog", contestar)
+    pagina.get_by_role("link", name="Proveedores", exact=True).first.click()
+    pagina.wait_for_url("**/compras/proveedores/")
+    assert preguntas == ["beforeunload"]
+    visita.ir("/compras/proveedores/nuevo/")
+    expect(pagina.get_by_label("Nombre")).to_have_value("Vidrios del Este")
+    pagina.get_by_label("Código").fill("P7")
+    visita.pulsar("Añadir el proveedor")
+    expect(pagina.get_by_text("El proveedor está en la lista.")).to_be_visible()
+    assert borradores(pagina) == []
