@@ -12,6 +12,7 @@ from typing import Any, cast
 from django.db import connection
 
 from privacidad.destinos import Sujeto, destino
+from privacidad.destinos.casa import retenidas_antes
 from privacidad.destinos.menciones import Menciones
 from privacidad.fuentes import FUENTES
 from privacidad.fuentes.retirados import DEL_PROVEEDOR
@@ -53,6 +54,7 @@ def _parametros(sujeto: Sujeto) -> dict[str, Any]:
         "patron": sujeto.prefijo.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + ".%",
         "memoria_hasta": hasta["memoria"],
         "hasta": hasta["casa"],
+        "retenidas_antes": retenidas_antes(sujeto),
         "excluidas": list(sujeto.excluidos.get("memoria", ())),
         "hilos": [h for h in sujeto.hilos if h not in retenidos],
         "prefijos": [p for p, _clave in direcciones],
@@ -119,7 +121,7 @@ _CONSULTAS = (
         "privacidad_restriccion",
         f"public.privacidad_restriccion t WHERE {_DE_LA_FICHA}"
         " AND (cardinality(%(excluidas)s::text[]) = 0 OR clave <> ALL (%(excluidas)s::text[] || ''::text))"
-        " AND creada <= %(hasta)s",
+        " AND (creada <= %(hasta)s OR clave = ANY (%(retenidas_antes)s::text[]))",
     ),
     _de(
         "django_admin_log",

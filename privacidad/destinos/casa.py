@@ -23,7 +23,7 @@ from privacidad.destinos.base import (
     rastros_de_prefijos,
     una_fila,
 )
-from privacidad.models import Expediente, Mencion, Restriccion
+from privacidad.models import Exclusion, Expediente, Mencion, Restriccion
 from privacidad.olvido import en_el_prefijo, olvidar_menciones_en
 from privacidad.resumenes import resumen, resumen_de_lista
 
@@ -149,7 +149,7 @@ LIMIT %s
         limitaciones = Restriccion.objects.filter(_limitaciones(sujeto))
         expedientes = _expedientes(sujeto)
         if hasta is not None:
-            limitaciones = limitaciones.filter(creada__lte=hasta)
+            limitaciones = limitaciones.filter(Q(creada__lte=hasta) | Q(clave__in=retenidas_antes(sujeto)))
             expedientes = expedientes.filter(creado__lte=hasta)
         return {
             **una_fila(
@@ -192,7 +192,7 @@ def _con_fecha(sujeto: Sujeto, hasta: datetime | None) -> Recuento:
     menciones = Mencion.objects.filter(en_el_prefijo("prefijo", sujeto.prefijo))
     expedientes = _expedientes(sujeto)
     if hasta is not None:
-        limitaciones = limitaciones.filter(creada__lte=hasta)
+        limitaciones = limitaciones.filter(Q(creada__lte=hasta) | Q(clave__in=retenidas_antes(sujeto)))
         menciones = menciones.filter(momento__lte=hasta)
         expedientes = expedientes.filter(creado__lte=hasta)
     return {
@@ -221,6 +221,17 @@ def _limitaciones(sujeto: Sujeto) -> Q:
     suyas = en_el_prefijo("prefijo", sujeto.prefijo)
     retenidas = sujeto.excluidos.get("memoria", ())
     return suyas & ~Q(clave__in=["", *retenidas]) if retenidas else suyas
+
+
+def retenidas_antes(sujeto: Sujeto) -> list[str]:
+    """Of who had been erased and is there again, the keys of what was held back meanwhile: a restriction
+    that keeps one out of use is of the day it was left, and ends with it."""
+    if sujeto.corte is None:
+        return []
+    suyas = Exclusion.objects.filter(
+        destino="memoria", solicitud__resumen=resumen(sujeto.prefijo), solicitud__cerrada__isnull=True
+    )
+    return list(suyas.values_list("clave", flat=True))
 
 
 def _expedientes(sujeto: Sujeto) -> QuerySet[Expediente]:

@@ -20,7 +20,7 @@ from memoria.models import Documento, Hilo
 from privacidad import copias, cortes, evidencias, plazos, servicios
 from privacidad.destinos import Sujeto, destino
 from privacidad.estados import Estado
-from privacidad.models import Asiento, Expediente, Gestion, Solicitud
+from privacidad.models import Asiento, Expediente, Gestion, Restriccion, Solicitud
 from tests import ordenes
 from tests.privacidad.lector import leer
 from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
@@ -344,9 +344,11 @@ def test_una_retenida_de_lo_que_volvio_espera_y_la_ficha_nueva_no_se_toca(
     datos, _avisos, codigo = ordenes.ordenar("ejecutar_supresiones")
     assert (datos["retenidas"], codigo) == (1, 0)
     assert suprimida.evidencias.count() == 2, "nothing is left to do meanwhile"
+    assert Restriccion.objects.get(levantada=None).clave == "pref-idioma", "it is out of use meanwhile"
     servicios.liberar(exclusion=suprimida.exclusiones.get(), por=otro_dpo)
     ejecutar()
     assert _todo(propietario) == suya
+    assert not Restriccion.objects.filter(levantada=None).exists(), "nor is the next one withheld"
     assert vigilar() == 0
 
 
