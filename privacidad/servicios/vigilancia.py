@@ -20,8 +20,9 @@ from privacidad.servicios.paso import pasar, regla
 def reabrir(*, solicitud: Solicitud, sujeto_id: str, hallado: Collection[str]) -> None:
     """Open a completed request again: its person, ``sujeto_id``, was found in the destinations ``hallado``.
 
-    It keeps its deadline, and the next run erases everywhere again, external destinations included. Nobody
-    asks for it: it is the watch that does.
+    It keeps its deadline, and the next run erases what is back, everywhere, external destinations included,
+    and leaves what the person said since (see :mod:`privacidad.cortes`). Nobody asks for it: it is the watch
+    that does.
 
     Raises :class:`DatoNoValido` when that id is not the request's, :class:`TransicionNoPermitida`, and
     :class:`OtraSolicitudAbierta` when the person has another request open, which will do it.
