@@ -152,6 +152,9 @@ _POSICIONES = """(
     WHERE EXISTS (SELECT FROM terminos WHERE array_to_tsvector(ARRAY[lexeme]) @@ termino)
 )"""
 
+# A heading with nothing below answers nothing, and neither does a letter.
+_DICE_ALGO = r"length(regexp_replace(s.texto, '[\s[:punct:]]', '', 'g')) > 1"
+
 # Outer part of both: the weights of the page, no more than some sections of each, the best ones.
 _FINAL = f"""
 pesadas AS (
@@ -164,7 +167,7 @@ pesadas AS (
     FROM fusion f
     JOIN public.documentos_seccion s ON s.id = f.key
     JOIN public.documentos_pagina p ON p.id = s.pagina_id
-    WHERE p.{_DEL_ESPACIO} AND p.borrada IS NULL
+    WHERE p.{_DEL_ESPACIO} AND p.borrada IS NULL AND {_DICE_ALGO}
 ),
 repartidas AS (
     SELECT *, row_number() OVER (PARTITION BY pagina_id ORDER BY puntos DESC, key) AS orden FROM pesadas

@@ -222,6 +222,17 @@ class TestBusqueda:
             escribir(f"alta{n}.md", f"Un pedido se anula por la web, caso {n}.", importancia="alta")
         assert lectura.buscar("compras", "pedido mínimo de calzado")[0][0].pagina_id == buena.pk
 
+    @pytest.mark.parametrize("texto", ["", "# Devoluciones", "x", "\n- \n---\n"])
+    def test_what_says_nothing_answers_nothing(self, escribir: Escribir, almacen: Any, texto: str) -> None:
+        escribir("devoluciones.md", texto)
+        for consulta in ("devoluciones", "seguir"):
+            assert lectura.buscar("compras", consulta)[0] == []
+            assert json.loads(preguntar("compras", consulta, almacen)) == []
+        escribir(
+            "dos.md", f"{texto}\n\n## Plazos de devoluciones\n\nSí: un mes.\n\n## Devoluciones de verano"
+        )
+        assert [h.texto for h in lectura.buscar("compras", "devoluciones")[0]] == ["Sí: un mes."]
+
     def test_a_long_document_does_not_take_every_place(self, escribir: Escribir) -> None:
         escribir("largo.md", "\n\n".join(f"## Portes {n}\n\nLos portes del caso {n}." for n in range(20)))
         escribir("otro.md", "Los portes de otra cosa.")
