@@ -1,7 +1,8 @@
 """A document as a file: its text, and before it what a file has no other place for.
 
 A page of ordinary importance whose title is its first heading is its text and nothing more. Otherwise the
-file begins with a block of two lines at most, which is read back the same::
+file begins with a block of two lines at most, which is read back the same. One with anything else in it is
+refused::
 
     ---
     titulo: Portes y devoluciones
@@ -43,8 +44,8 @@ def leer(ruta: str, octetos: bytes) -> Contenido:
         raise FicheroNoValido(_("Tiene octetos nulos: no es un texto."))
     texto = texto.replace("\r\n", "\n").replace("\r", "\n")
     datos: dict[str, str] = {}
-    if m := _CABECERA.match(texto):
-        datos = dict(linea.split(": ", 1) for linea in m[1].rstrip("\n").split("\n"))
+    if m := _cabecera(texto):
+        datos = _datos(m[1])
         texto = texto[m.end() :]
     texto = texto.strip("\n")
     importancia = datos.get("importancia", Importancia.NORMAL.value)
@@ -61,7 +62,7 @@ def escribir(ruta: str, titulo: str, importancia: str, texto: str) -> bytes:
     if importancia != Importancia.NORMAL:
         datos.append(f"importancia: {importancia}")
     cuerpo = f"{texto}\n" if texto else ""
-    if datos or _CABECERA.match(cuerpo) or cuerpo.startswith("\ufeff"):
+    if datos or _cabecera(cuerpo) or cuerpo.startswith("\ufeff"):
         cabecera = datos or [f"importancia: {importancia}"]
         return "\n".join(["---", *cabecera, "---", cuerpo]).encode()
     return cuerpo.encode()
@@ -76,5 +77,28 @@ def titulo_por_defecto(ruta: str, texto: str) -> str:
     return ruta
 
 
-# Only what we write: any other block of a file is part of its text, and stays.
-_CABECERA = re.compile(r"---\n(titulo: [^\n]+\n(?:importancia: [^\n]+\n)?|importancia: [^\n]+\n)---\n")
+def _cabecera(texto: str) -> re.Match[str] | None:
+    """The block that a file begins with, if it is one of ours; any other is part of its text, and stays."""
+    m = _BLOQUE.match(texto)
+    return m if m and _NUESTRA.search(m[1]) else None
+
+
+def _datos(bloque: str) -> dict[str, str]:
+    """What a block of ours says. What would be left out of the document is not left out without a word."""
+    datos: dict[str, str] = {}
+    for linea in bloque.rstrip("\n").split("\n"):
+        clave, dos_puntos, valor = linea.partition(":")
+        if not dos_puntos or clave not in _CLAVES or clave in datos:
+            raise FicheroNoValido(
+                _(
+                    "Su cabecera solo puede llevar una línea «titulo: …» y otra «importancia: …»: quite de "
+                    "ella lo demás."
+                )
+            )
+        datos[clave] = valor.strip()
+    return datos
+
+
+_CLAVES = frozenset({"titulo", "importancia"})
+_BLOQUE = re.compile(r"---\n((?:[^\n]*\n){1,50}?)---(?:\n|\Z)")
+_NUESTRA = re.compile(r"(?im)^(?:titulo|título|importancia)[ \t]*:")

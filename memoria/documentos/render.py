@@ -29,8 +29,8 @@ ETIQUETAS = frozenset(
     | {"ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"}
 )
 ESQUEMAS = frozenset({"http", "https", "mailto"})
-#: Of all the tables of a document. Each row is filled up to the columns of its heading, so a few bytes may be a
-#: great many cells, and each costs whoever reads some 30 µs and 10 bytes.
+#: Of all the tables of a document. Each row is filled up to the columns of its heading, so a few bytes may be
+#: a great many cells, and each costs whoever reads some 30 µs and 10 bytes.
 CELDAS_MAXIMAS = 10_000
 
 #: From paths of documents to the addresses of those that exist.

@@ -141,6 +141,12 @@ def test_an_ordinary_document_is_its_text_and_nothing_more() -> None:
         (b"---\ntags: [a]\n---\nHola.", "Portes y plazos", "---\ntags: [a]\n---\nHola."),
         (b"```\n# no\n```\n# Si #\n", "Si", "```\n# no\n```\n# Si #"),
         (b"---\ntitulo: Otro\n---\n# Portes\n", "Otro", "# Portes"),
+        (b"---\nimportancia: normal\ntitulo:Otro \n---", "Otro", ""),
+        (
+            b"---\n\nuna raya y texto: nada m\xc3\xa1s\n---\n",
+            "Portes y plazos",
+            "---\n\nuna raya y texto: nada más\n---",
+        ),
     ],
 )
 def test_what_a_file_says(octetos: bytes, titulo: str, texto: str) -> None:
@@ -148,7 +154,13 @@ def test_what_a_file_says(octetos: bytes, titulo: str, texto: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "octetos", [b"a\xff", b"a\x00b", "ñ".encode("latin-1"), b"---\nimportancia: x\n---\n"]
+    "octetos",
+    [
+        *(b"a\xff", b"a\x00b", "ñ".encode("latin-1"), b"---\nimportancia: x\n---\n"),
+        b"---\ntitulo: Normas\nimportancia: alta\netiqueta: x\n---\nHola.",
+        b"---\netiquetas:\n  - x\n\nTitulo: Normas\n---\nHola.",
+        b"---\ntitulo: Uno\ntitulo: Otro\n---\nHola.",
+    ],
 )
 def test_what_is_no_document(octetos: bytes) -> None:
     with pytest.raises(ficheros.FicheroNoValido):
