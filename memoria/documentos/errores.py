@@ -43,6 +43,13 @@ class DocumentoNoExiste(ErrorDeDocumentos):
         super().__init__(_("Este documento ya no existe: alguien lo borró. No se ha guardado ningún cambio."))
 
 
+class DocumentoNoBorrado(ErrorDeDocumentos):
+    """There is nothing to recover: the document is there."""
+
+    def __init__(self) -> None:
+        super().__init__(_("Este documento no está borrado: no hay nada que recuperar."))
+
+
 class DocumentoCambiado(ErrorDeDocumentos):
     """Somebody changed the document after this person opened it. Nothing was overwritten."""
 

@@ -7,11 +7,13 @@ history and makes its sections again. Vectors come after (:mod:`memoria.document
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,6 +21,7 @@ from memoria.documentos import indice
 from memoria.documentos.acceso import en_espacio, exigir_escribir
 from memoria.documentos.errores import (
     DocumentoCambiado,
+    DocumentoNoBorrado,
     DocumentoNoExiste,
     DocumentoNoValido,
     RutaOcupada,
@@ -63,6 +66,8 @@ def crear(
         espacio=espacio, ruta=ruta, titulo=titulo, texto=texto, importancia=importancia, autor=por
     )
     with en_espacio(espacio):
+        if rutas_con_otras_mayusculas(espacio, [ruta]):
+            raise DocumentoNoValido(otras_mayusculas(), campo="ruta")
         try:
             with transaction.atomic():
                 pagina.save()
@@ -148,17 +153,43 @@ def borrar(*, espacio: str, pagina_id: int, version: int, motivo: str, por: User
 def recuperar(*, espacio: str, pagina_id: int, por: User) -> Pagina:
     """Bring a deleted document back as it was.
 
-    Raises ``SinPermiso`` and ``DocumentoNoExiste``.
+    Raises ``SinPermiso``, ``DocumentoNoExiste`` and ``DocumentoNoBorrado``.
     """
     exigir_escribir(por, espacio)
     with en_espacio(espacio):
-        pagina = Pagina.objects.borradas().filter(espacio=espacio, pk=pagina_id).select_for_update().first()
+        pagina = Pagina.objects.filter(espacio=espacio, pk=pagina_id).select_for_update().first()
         if pagina is None:
             raise DocumentoNoExiste
+        if pagina.borrada is None:
+            raise DocumentoNoBorrado
         pagina.borrada = None
         _avanzar(pagina, Accion.RECUPERADA, "", por)
     indice.incrustar_sin_fallar(espacio, pagina_id)
     return pagina
+
+
+def rutas_con_otras_mayusculas(espacio: str, rutas: Iterable[str]) -> set[str]:
+    """Those of ``rutas`` that another document has, deleted ones too, but for their capitals.
+
+    As files they would be one and the same where capitals do not count (Windows, macOS): one would be lost.
+    """
+    por_letras: dict[str, set[str]] = defaultdict(set)
+    for ruta in rutas:
+        por_letras[ruta.lower()].add(ruta)
+    ocupadas = (
+        Pagina.objects.filter(espacio=espacio)
+        .annotate(letras=Lower("ruta"))
+        .filter(letras__in=list(por_letras))
+        .values_list("ruta", flat=True)
+    )
+    return {r for otra in ocupadas for r in por_letras[otra.lower()] if r != otra}
+
+
+def otras_mayusculas() -> str:
+    return _(
+        "Ya hay un documento con esa ruta escrita con otras mayúsculas, y en algunos ordenadores serían el "
+        "mismo fichero: elija otra."
+    )
 
 
 def componer(*, titulo: str, texto: str, importancia: str, motivo: str = "") -> tuple[str, str, str]:

@@ -157,9 +157,15 @@ def _importar_lote(espacio: str, leidos: list[_Leido], simular: bool) -> Hecho:
             .select_for_update()
             .order_by("pk")
         }
+        ocupadas = servicios.rutas_con_otras_mayusculas(espacio, [x.ruta for x in leidos])
+        del_lote: set[str] = set()
         for leido in leidos:
             pagina = existentes.get(leido.ruta)
             if pagina is None:
+                if leido.ruta in ocupadas or leido.ruta.lower() in del_lote:
+                    hecho.rechazar(leido.ruta, servicios.otras_mayusculas())
+                    continue
+                del_lote.add(leido.ruta.lower())
                 nuevas.append(
                     Pagina(
                         espacio=espacio,

@@ -13,6 +13,7 @@ from memoria.documentos import lectura, servicios
 from memoria.documentos.diferencias import LINEAS_COMPARABLES, Linea, diferencias
 from memoria.documentos.errores import (
     DocumentoCambiado,
+    DocumentoNoBorrado,
     DocumentoNoExiste,
     DocumentoNoValido,
     ErrorDeDocumentos,
@@ -57,6 +58,8 @@ def test_what_is_not_there_cannot_be_changed(persona: Callable[..., Any], escrib
         with pytest.raises(DocumentoNoExiste):
             servicios.cambiar(pagina_id=pk, version=1, **NUEVO, **uno)
     with pytest.raises(DocumentoNoExiste):
+        servicios.recuperar(pagina_id=otra.pk, **uno)
+    with pytest.raises(DocumentoNoBorrado, match="no está borrado"):
         servicios.recuperar(pagina_id=pagina.pk, **uno)
     with pytest.raises(VersionNoExiste):
         servicios.volver(pagina_id=pagina.pk, numero=7, version=1, **uno)

@@ -103,6 +103,24 @@ class TestTraer:
             2,
         )
 
+    def test_a_heading_with_more_than_there_is_a_place_for_is_refused(self, raiz: Path) -> None:
+        poner(
+            raiz, "portes.md", "---\ntitulo: Normas\nimportancia: alta\netiqueta: x\n---\nDesde 300 euros.\n"
+        )
+        datos, codigo = sincronizar(raiz)
+        assert (cuentas(datos), codigo) == ((0, 0, 0, 1), 3)
+        assert "cabecera" in datos["rechazados"][0]["motivo"]
+        assert documentos() == {}
+
+    def test_of_two_that_only_differ_in_capitals_one_is_refused(self, raiz: Path, escribir: Escribir) -> None:
+        escribir("portes.md")
+        for nombre in ("Portes.md", "PLAZOS.md", "plazos.md"):
+            poner(raiz, nombre, "De la carpeta.")
+        datos, codigo = sincronizar(raiz)
+        assert (cuentas(datos), codigo) == ((1, 0, 0, 2), 3)
+        assert all("otras mayúsculas" in r["motivo"] for r in datos["rechazados"])
+        assert len(documentos()) == 2
+
     def test_a_changed_file_is_a_version_more(self, raiz: Path) -> None:
         fichero = poner(raiz, "portes.md", "# Portes\n\nUno.")
         sincronizar(raiz)

@@ -149,6 +149,12 @@ class TestEscribir:
         assert respuesta.status_code == 422
         assert "Ya hay un documento con esa ruta" in respuesta.content.decode()
 
+    def test_nor_of_two_that_only_differ_in_capitals(self, navegar: Navegar, escribir: Escribir) -> None:
+        escribir("notas/Avión.md")
+        respuesta = navegar("compras").post(url("nuevo"), {"ruta": "notas/avión.md", **DATOS})
+        assert respuesta.status_code == 422
+        assert "otras mayúsculas" in respuesta.content.decode()
+
     def test_the_preview_shows_and_keeps_nothing(self, navegar: Navegar) -> None:
         respuesta = navegar("compras").post(url("vista_previa"), {"texto": "**hola** <script>x</script>"})
         html = respuesta.content.decode()
