@@ -10,9 +10,9 @@ from django.core.validators import ProhibitNullCharactersValidator
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy
 
-from compras.models import Proveedor
+from compras.models import LARGO_NOMBRE, Proveedor
 from compras.sugerencias import el_que_es, etiqueta, sugerir
-from memoria.explorador.formulario import INVISIBLES
+from memoria.explorador.formulario import INVISIBLES, LARGO
 
 #: The list of suggestions of the field of the supplier, on its page.
 LISTA = "proveedores-sugeridos"
@@ -104,6 +104,7 @@ class FormularioBuscarProveedor(forms.Form):
         error_messages={
             "required": gettext_lazy("Escriba parte del código o del nombre."),
             **INVISIBLES,
+            **LARGO,
         },
     )
 
@@ -121,9 +122,11 @@ class FormularioProveedor(forms.Form):
     )
     nombre = forms.CharField(
         label=gettext_lazy("Nombre"),
+        max_length=LARGO_NOMBRE,
         error_messages={
             "required": gettext_lazy("Escriba el nombre."),
             **INVISIBLES,
+            **LARGO,
         },
     )
     activo = forms.BooleanField(

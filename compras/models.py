@@ -89,6 +89,10 @@ class ProveedorQuerySet(models.QuerySet["Proveedor"]):
         return dict(self.filter(codigo__in=codigos).values_list("codigo", "nombre"))
 
 
+#: In characters.
+LARGO_NOMBRE = 200
+
+
 class Proveedor(models.Model):
     """A supplier. ``codigo`` is the ``proveedor_id`` of the agents and of the memory: it never changes."""
 
@@ -99,7 +103,7 @@ class Proveedor(models.Model):
         validators=[validar_codigo],
         help_text=_("El mismo que en la aplicación de compras. No se puede cambiar después."),
     )
-    nombre = models.CharField(_("nombre"), max_length=200)
+    nombre = models.CharField(_("nombre"), max_length=LARGO_NOMBRE)
     activo = models.BooleanField(
         _("activo"), default=True, help_text=_("De un proveedor inactivo no se escriben avisos nuevos.")
     )

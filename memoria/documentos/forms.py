@@ -12,7 +12,7 @@ from memoria.documentos import servicios
 from memoria.documentos.errores import DocumentoNoValido
 from memoria.documentos.models import LARGO_MAXIMO_MOTIVO, Pagina
 from memoria.documentos.rutas import RutaNoValida, comprobar_ruta
-from memoria.explorador.formulario import INCOMPLETO, INVISIBLES, ConOcultos
+from memoria.explorador.formulario import INCOMPLETO, INVISIBLES, LARGO, ConOcultos
 from memoria.identificadores_form import ConIdentificadores, sin_identificadores
 from memoria.politica import Importancia
 
@@ -88,7 +88,7 @@ class FormularioCambio(FormularioDocumento):
         required=False,
         max_length=LARGO_MAXIMO_MOTIVO,
         help_text=gettext_lazy("Opcional: unas palabras para quien mire la historia."),
-        error_messages=INVISIBLES,
+        error_messages={**INVISIBLES, **LARGO},
     )
     version = forms.IntegerField(
         widget=forms.HiddenInput,
@@ -117,6 +117,7 @@ class FormularioBorrado(ConOcultos):
         error_messages={
             "required": gettext_lazy("Escriba por qué se borra: quedará en su historia."),
             **INVISIBLES,
+            **LARGO,
         },
     )
     version = forms.IntegerField(
@@ -131,5 +132,9 @@ class FormularioBusqueda(forms.Form):
         label=gettext_lazy("Qué busca"),
         max_length=LARGO_MAXIMO_CONSULTA,
         widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
-        error_messages={"required": gettext_lazy("Para buscar, escriba qué busca."), **INVISIBLES},
+        error_messages={
+            "required": gettext_lazy("Para buscar, escriba qué busca."),
+            **INVISIBLES,
+            **LARGO,
+        },
     )

@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 #: In ``error_messages``: what a field says of a NUL, which PostgreSQL cannot hold.
 INVISIBLES = {"null_characters_not_allowed": gettext_lazy("Hay caracteres invisibles: bórrelos.")}
 
+#: And of a text that does not fit. Django's own Spanish says "menos de 200" where 200 are taken.
+LARGO = {"max_length": gettext_lazy("Aquí caben %(limit_value)s caracteres y hay %(show_value)s: acórtelo.")}
 INCOMPLETO = gettext_lazy("El formulario llegó incompleto: vuelva a abrirlo.")
 
 

@@ -89,6 +89,15 @@ def test_cualquier_codigo_tiene_su_pagina(navegar: Navegar, bd: str, codigo: str
     assert "El raro" in texto_de(cliente.get(unescape(enlace[1])))
 
 
+def test_un_nombre_que_no_cabe_dice_cuanto_cabe(navegar: Navegar, proveedor: Any) -> None:
+    cliente = navegar("compras")
+    for pagina in (NUEVO, FICHA):
+        respuesta = cliente.post(pagina, {"codigo": "P7", "nombre": "x" * 201, "activo": "on"})
+        assert respuesta.status_code == 422
+        assert "Aquí caben 200 caracteres y hay 201: acórtelo." in texto_de(respuesta)
+    assert cliente.post(FICHA, {"nombre": "x" * 200, "activo": "on"}).status_code == 302
+
+
 def test_cambiar_el_nombre_y_dejarlo_inactivo(navegar: Navegar, proveedor: Any) -> None:
     cliente = navegar("compras")
     respuesta = cliente.post(FICHA, {"nombre": "Cerámicas del Norte, S. L.", "codigo": "P2"}, follow=True)
