@@ -22,11 +22,12 @@ def tarjetas(request: HttpRequest) -> Iterable[Tarjeta]:
     if not request.user.has_perm(servicios.VER):
         return
     if request.user.has_perm(servicios.ESCRIBIR):
-        # First, so that from the log-in it is a few keys away.
+        # So that from the log-in it is a few keys away.
         yield Tarjeta(
             titulo=_("Escribir un aviso"),
             frase=_("Lo que conviene saber antes de pedir a un proveedor."),
             url=reverse("compras:aviso_nuevo"),
+            primera=True,
         )
     hoy = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     escritos = lectura.escritos_desde(hoy - timedelta(days=hoy.weekday()))

@@ -41,6 +41,8 @@ class Tarjeta:
     cifra: int | str | None = None
     url: str | None = None
     tono: Tono = "neutra"
+    #: What this person comes here to do: before all that there is to know, whichever application says it.
+    primera: bool = False
 
 
 @login_required
@@ -51,7 +53,9 @@ def panel(request: HttpRequest) -> HttpResponse:
         "panel.html",
         {
             "title": _("Hoy"),
-            "tarjetas": [t for funcion in _funciones() for t in funcion(request)],
+            "tarjetas": sorted(
+                (t for funcion in _funciones() for t in funcion(request)), key=lambda t: not t.primera
+            ),
             "sin_funcion": not request.user.get_all_permissions(),
         },
     )

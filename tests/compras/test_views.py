@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from compras import lectura, servicios
+from memoria.documentos import servicios as documentos
 from memoria.politica import documento_preferencia, espacio
 from tests.compras.comun import LISTA, PROVEEDORES, datos_de, retirada_de, texto_de, url
 
@@ -186,6 +187,7 @@ def test_el_formulario_nuevo_trae_hoy_una_clave_y_los_activos(
         ({"fecha": ""}, "Indique la fecha"),
         ({"fecha": "31/02/2026"}, "fecha que exista"),
         ({"fecha": "2999-01-01"}, "futuro"),
+        ({"fecha": "0026-11-20"}, "La fecha es anterior al año 2000"),
         ({"valido_hasta": "2020-01-01"}, "La validez termina antes"),
         ({"importancia": "altísima"}, "errorlist"),
         ({"clave": "../x"}, "vuelva a abrirlo"),
@@ -386,3 +388,18 @@ def test_retirar_pregunta_antes_y_borra_despues(
     assert "está retirado" in texto_de(respuesta)
     assert cuantos() == 0
     assert "ya no existe" in texto_de(cliente.post(url("aviso_retirar", clave), datos, follow=True))
+
+
+def test_en_el_panel_lo_primero_es_escribir_un_aviso(
+    navegar: Callable[..., Any], persona: Callable[..., Any]
+) -> None:
+    documentos.crear(
+        espacio="compras",
+        ruta="normas.md",
+        titulo="Normas",
+        texto="Así se hace.",
+        por=persona("compras", nombre="otra"),
+    )
+    tarjetas = navegar("compras").get("/").context["tarjetas"]
+    assert any(str(t.titulo).startswith("Documentos") for t in tarjetas)
+    assert str(tarjetas[0].titulo) == "Escribir un aviso"
