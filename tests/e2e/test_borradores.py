@@ -161,6 +161,7 @@ def test_suggestions_that_come_after_saving_make_no_draft_of_what_was_saved(
     expect(pagina.get_by_text("El aviso está guardado")).to_be_visible()
     assert pagina.evaluate("sessionStorage.getItem('completado')") == "Alfarería del Túria (P1)"
     assert borradores(pagina) == []
+    visita.quejas.clear()  # htmx's, of what was being asked when the page went
     visita.ir(NUEVO)
     expect(pagina.get_by_label("Texto")).to_have_value("")
     expect(pagina.get_by_text("Se ha recuperado")).to_be_hidden()
@@ -178,6 +179,7 @@ def test_what_is_typed_while_it_is_being_saved_is_not_taken_for_saved(
         document.execCommand("insertText", false, " Y en Navidad.");
     }""")
     expect(pagina.get_by_text("El aviso está guardado")).to_be_visible()
+    visita.quejas.clear()  # htmx's, of what was being asked when the page went
     visita.ir(NUEVO)
     expect(pagina.get_by_label("Texto")).to_have_value(TEXTO + " Y en Navidad.")
     assert textos() == [TEXTO]
