@@ -17,7 +17,7 @@ from compras.forms_proveedores import CampoCualquierProveedor
 from compras.listado import SIN_AUTOR, Filtros
 from compras.models import Proveedor
 from compras.sugerencias import etiqueta
-from memoria.explorador.formulario import INVISIBLES
+from memoria.explorador.formulario import INVISIBLES, LARGO
 from memoria.politica import ESPACIOS
 
 _MAXIMOS = {c.nombre: c.maximo for c in ESPACIOS["proveedores"].campos}
@@ -116,6 +116,7 @@ class FormularioBusqueda(_ConFiltros):
         error_messages={
             "required": gettext_lazy("Para buscar, escriba qué busca."),
             **INVISIBLES,
+            **LARGO,
         },
     )
     field_order = ["proveedor", "consulta", "desde", "hasta", "importancia"]
