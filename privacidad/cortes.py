@@ -52,13 +52,14 @@ def de_solicitudes(solicitudes: QuerySet[Solicitud]) -> Iterator[Ejecutada]:
 def de(solicitud: Solicitud) -> Corte | None:
     """Where a run of that request stops; ``None`` when it erases all there is of the person.
 
-    All of it, until it was complete once. And when the person has asked again since: that was linked to the
-    request, which was open because something was back, and what they want erased is the new card too.
+    All of it the first time. From then on what they say is of a new card, also while the request waits for a
+    row that is held back or for another system. But when the person has asked again since, that was linked to
+    this request, and what they want erased is the new card too.
     """
+    entera = solicitud.evidencias.exclude(destinos__memoria__has_key=HASTA).last()
     completada = solicitud.pasos.filter(estado=Estado.COMPLETADA).last()
-    if completada is None or not solicitud.pasos.filter(estado=Estado.REAPARECIDA).exists():
-        return None
-    if solicitud.vinculadas.filter(registrada__gt=completada.momento).exists():
+    hechas = [hecha.momento for hecha in (entera, completada) if hecha]
+    if not hechas or solicitud.vinculadas.filter(registrada__gt=max(hechas)).exists():
         return None
     suyas = Solicitud.objects.filter(
         Q(pk=solicitud.pk) | Q(estado=Estado.COMPLETADA), resumen=solicitud.resumen

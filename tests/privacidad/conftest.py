@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from memoria.agentes import ContextoCliente, configuracion
 from privacidad import plazos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Expediente, Solicitud
+from tests.privacidad.restaurada import Copias
 
 
 @pytest.fixture
@@ -247,3 +249,17 @@ def completada(
         return solicitud
 
     return llevar
+
+
+@pytest.fixture
+def copias(bd: str, tmp_path: Path) -> Iterator[Copias]:
+    """Copies of the database, which is itself again in the end."""
+    copias = Copias(bd, tmp_path)
+    yield copias
+    copias.volver()
+
+
+@pytest.fixture
+def fichero(tmp_path: Path) -> Path:
+    """Where the register is exported to."""
+    return tmp_path / "registro.jsonl"

@@ -21,7 +21,7 @@ from privacidad.errores import MencionesSinDecidir
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
 from tests.ordenes import ordenar
-from tests.privacidad.test_reaplicar import Copias, copias, fichero  # noqa: F401 - fixtures
+from tests.privacidad.restaurada import Copias
 
 TELEFONO = {"telefono": "612345678"}
 
@@ -212,8 +212,8 @@ def test_while_it_is_decided_about_it_is_not_put_back(
 def test_what_a_restored_copy_brings_back_goes_again(
     retirar: Callable[..., Retirada],
     revisada: Callable[..., Solicitud],
-    copias: Copias,  # noqa: F811 - a fixture
-    fichero: Path,  # noqa: F811 - a fixture
+    copias: Copias,
+    fichero: Path,
     dpo: Any,
     otro_dpo: Any,
 ) -> None:
@@ -279,8 +279,8 @@ def test_an_entry_that_names_the_person_is_found(
 def test_an_entry_goes_when_it_was_decided_so_and_stays_away(
     anotar: Callable[..., LogEntry],
     revisada: Callable[..., Solicitud],
-    copias: Copias,  # noqa: F811 - a fixture
-    fichero: Path,  # noqa: F811 - a fixture
+    copias: Copias,
+    fichero: Path,
     dpo: Any,
     otro_dpo: Any,
 ) -> None:

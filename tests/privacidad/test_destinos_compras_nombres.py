@@ -20,8 +20,8 @@ from privacidad.errores import MencionesSinDecidir
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
 from tests.ordenes import ordenar
+from tests.privacidad.restaurada import Copias
 from tests.privacidad.test_acceso import contenido
-from tests.privacidad.test_reaplicar import Copias, copias, fichero  # noqa: F401 - fixtures
 
 DE_MARTA = {"identificadores": {"nombre": "Marta Ruiz Gil", "telefono": "612345678"}}
 
@@ -177,8 +177,8 @@ def test_another_name_is_another_thing_to_decide(
 def test_what_a_restored_copy_brings_back_goes_again_and_what_was_written_since_stays(
     proveedor: Callable[..., Proveedor],
     revisada: Callable[..., Solicitud],
-    copias: Copias,  # noqa: F811 - a fixture
-    fichero: Path,  # noqa: F811 - a fixture
+    copias: Copias,
+    fichero: Path,
     dpo: Any,
     otro_dpo: Any,
 ) -> None:

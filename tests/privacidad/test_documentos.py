@@ -21,7 +21,7 @@ from privacidad.errores import MencionesSinDecidir
 from privacidad.estados import Estado
 from privacidad.models import Solicitud
 from tests.ordenes import ordenar
-from tests.privacidad.test_reaplicar import Copias, copias, fichero  # noqa: F401 - fixtures
+from tests.privacidad.restaurada import Copias
 
 TELEFONO = {"telefono": "612345678"}
 
@@ -222,8 +222,8 @@ def test_what_a_restored_copy_brings_back_goes_again(
     escribir: Callable[..., Pagina],
     cambiar: Callable[..., None],
     revisada: Callable[[], Solicitud],
-    copias: Copias,  # noqa: F811 - a fixture
-    fichero: Path,  # noqa: F811 - a fixture
+    copias: Copias,
+    fichero: Path,
     dpo: Any,
     otro_dpo: Any,
 ) -> None:

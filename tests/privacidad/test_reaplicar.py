@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,18 +35,6 @@ from privacidad.models import Asiento, Copia, Evidencia, Exclusion, Paso, Restri
 from privacidad.resumenes import resumen
 from tests.ordenes import ordenar
 from tests.privacidad.restaurada import Copias
-
-
-@pytest.fixture
-def copias(bd: str, tmp_path: Path) -> Iterator[Copias]:
-    copias = Copias(bd, tmp_path)
-    yield copias
-    copias.volver()
-
-
-@pytest.fixture
-def fichero(tmp_path: Path) -> Path:
-    return tmp_path / "registro.jsonl"
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ Never is an older decision than the last registered one acted on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,6 @@ from tests.ordenes import ordenar
 from tests.privacidad.restaurada import Copias
 
 TELEFONO = "612345678"
-
-
-@pytest.fixture
-def copias(bd: str, tmp_path: Path) -> Iterator[Copias]:
-    copias = Copias(bd, tmp_path)
-    yield copias
-    copias.volver()
-
-
-@pytest.fixture
-def fichero(tmp_path: Path) -> Path:
-    return tmp_path / "registro.jsonl"
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,6 @@ from tests.ordenes import ordenar
 from tests.privacidad.restaurada import Copias
 
 pytestmark = pytest.mark.usefixtures("almacen_compras")
-
-
-@pytest.fixture
-def copias(bd: str, tmp_path: Path) -> Iterator[Copias]:
-    copias = Copias(bd, tmp_path)
-    yield copias
-    copias.volver()
-
-
-@pytest.fixture
-def fichero(tmp_path: Path) -> Path:
-    return tmp_path / "registro.jsonl"
 
 
 @pytest.fixture

@@ -517,6 +517,72 @@ def test_fuera_tambien_solo_se_borra_lo_de_entonces(
     assert vigilar() == 0
 
 
+def test_mientras_se_espera_a_otro_sistema_quien_vuelve_es_una_ficha_nueva(
+    servidor: ServidorLangfuse,
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    hasta: Callable[..., Any],
+    hace_tres_dias: Callable[..., datetime],
+    vuelve: Callable[..., None],
+    propietario: psycopg.Connection,
+) -> None:
+    """Partial since its first run: what it waits for may take days, and the person goes on living."""
+    preferencia("C1")
+    conversacion("C1", "h-viejo")
+    servidor.poner("C1", 2, momento=timezone.now() - timedelta(days=9))
+    servidor.modo = "asincrono"
+    solicitud = hasta(Estado.APROBADA, "C1")
+    ordenes.ordenar("ejecutar_supresiones")
+    solicitud.refresh_from_db()
+    assert solicitud.estado == Estado.PARCIAL
+    hace_tres_dias(solicitud)
+    vuelve()
+    suya = _todo(propietario)
+    servidor.poner("C1", 1, momento=timezone.now())
+    ordenes.ordenar("ejecutar_supresiones")
+    assert _todo(propietario) == suya
+    servidor.modo = ""
+    servidor.procesar()
+    ordenes.ordenar("ejecutar_supresiones")
+    solicitud.refresh_from_db()
+    assert solicitud.estado == Estado.COMPLETADA
+    assert (_todo(propietario), servidor.de("C1")) == (suya, 1)
+    assert vigilar() == 0
+
+
+def test_lo_retenido_se_borra_al_soltarlo_y_la_ficha_nueva_se_queda(
+    preferencia: Callable[..., None],
+    hasta: Callable[..., Any],
+    dpo: Any,
+    otro_dpo: Any,
+    hace_tres_dias: Callable[..., datetime],
+    sin_guardas: Callable[..., None],
+    vuelve: Callable[..., None],
+    propietario: psycopg.Connection,
+) -> None:
+    preferencia("C1")
+    preferencia("C1", "recogida", "Getafe")
+    solicitud = hasta(Estado.REVISADA, "C1")
+    servicios.excluir(
+        solicitud=solicitud, destino="memoria", clave="pref-recogida", motivo="reclamacion", por=dpo
+    )
+    servicios.aprobar(solicitud=solicitud, por=otro_dpo)
+    ordenes.ordenar("ejecutar_supresiones")
+    hace_tres_dias(solicitud)
+    sin_guardas(
+        "UPDATE langgraph.store SET created_at = created_at - interval '3 days',"
+        " updated_at = updated_at - interval '3 days'"
+    )
+    vuelve()
+    suya = _todo(propietario)
+    servicios.liberar(exclusion=solicitud.exclusiones.get(), por=otro_dpo)
+    ejecutar()
+    solicitud.refresh_from_db()
+    assert solicitud.estado == Estado.COMPLETADA
+    assert (_todo(propietario), claves()) == (suya, {"pref-horario"})
+    assert vigilar() == 0
+
+
 def test_de_quien_no_se_ha_completado_nunca_se_borra_todo(hasta: Callable[..., Any]) -> None:
     assert cortes.de(hasta(Estado.APROBADA, "C1")) is None
 
