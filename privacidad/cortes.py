@@ -64,7 +64,11 @@ def de(solicitud: Solicitud) -> Corte | None:
     suyas = Solicitud.objects.filter(
         Q(pk=solicitud.pk) | Q(estado=Estado.COMPLETADA), resumen=solicitud.resumen
     )
-    return max((e.corte for e in de_solicitudes(suyas)), key=lambda c: c.momento, default=None)
+    corte = max((e.corte for e in de_solicitudes(suyas)), key=lambda c: c.momento, default=None)
+    if corte is None or completada:
+        return corte
+    # What other systems were sent in the minutes of the fence is of what was being said when it was raised.
+    return Corte(corte.valla, corte.valla)
 
 
 def en_evidencia(corte: Corte | None, d: Destino) -> dict[str, str]:
