@@ -85,7 +85,7 @@ def test_las_fechas_y_la_importancia_acotan_antes_de_elegir(
         ({"proveedor": "P1", "consulta": "  "}, "escriba qué busca"),
         ({"proveedor": "C9", "consulta": "cierre"}, "no está en la lista"),
         ({"proveedor": "P1", "consulta": "a\x00b"}, "caracteres invisibles"),
-        ({"proveedor": "P1", "consulta": "x" * 100_000}, "Asegúrese"),
+        ({"proveedor": "P1", "consulta": "x" * 100_000}, "acórtelo"),
         ({"proveedor": "P1", "consulta": "cierre", "desde": "ayer"}, "fecha que exista"),
     ],
 )

@@ -11,10 +11,13 @@ import pytest
 
 from memoria import politica
 from memoria.agentes import ContextoCliente, configuracion
+from memoria.models import Documento
 from privacidad import plazos, servicios
 from privacidad.estados import Estado
 from privacidad.models import Expediente, Solicitud
+from tests.ordenes import ordenar
 from tests.privacidad.restaurada import Copias
+from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
 
 
 @pytest.fixture
@@ -263,3 +266,75 @@ def copias(bd: str, tmp_path: Path) -> Iterator[Copias]:
 def fichero(tmp_path: Path) -> Path:
     """Where the register is exported to."""
     return tmp_path / "registro.jsonl"
+
+
+@pytest.fixture
+def dicho(copias: Copias) -> Callable[..., None]:
+    """``dicho("C1", "horario")``: an agent writes a preference, and maybe a thread, in the restored copy."""
+    from langgraph.checkpoint.base import empty_checkpoint
+
+    from memoria.almacen import abrir_almacen
+    from memoria.hilos import abrir_checkpointer
+
+    def decir(cliente: str, tipo: str, thread_id: str | None = None) -> None:
+        with abrir_almacen(copias.url("memoria_agentes"), min_size=1) as almacen:
+            clave, documento = politica.documento_preferencia(
+                "clientes", tipo=tipo, valor="correo" if tipo == "contacto" else "tardes", hilo="h-nuevo"
+            )
+            almacen.put(politica.espacio("clientes", cliente), clave, documento)
+        if thread_id:
+            config = configuracion(ContextoCliente(cliente_id=cliente, tienda="T1"), thread_id)
+            config["configurable"].setdefault("checkpoint_ns", "")
+            with abrir_checkpointer(copias.url("memoria_agentes")) as hilos:
+                hilos.put(config, empty_checkpoint(), {"source": "loop", "step": 0}, {})
+
+    return decir
+
+
+@pytest.fixture
+def historia(
+    copias: Copias,
+    fichero: Path,
+    preferencia: Callable[..., None],
+    conversacion: Callable[..., None],
+    hasta: Callable[..., Any],
+) -> Any:
+    """C1 and C2 have data; a copy is made; C1 is erased; the register is exported; the copy is restored."""
+    for cliente in ("C1", "C10", "C2"):
+        preferencia(cliente)
+        preferencia(cliente, "horario", "mañanas")
+        conversacion(cliente, f"h-{cliente}")
+    copias.hacer()
+    solicitud = hasta(Estado.COMPLETADA, "C1")
+    assert ordenar("exportar_registro", fichero)[2] == 0
+    copias.restaurar()
+    assert Documento.objects.del_sujeto("clientes", "C1").count() == 2
+    return solicitud
+
+
+@pytest.fixture
+def hasta_completada(dpo: Any, otro_dpo: Any) -> Callable[..., None]:
+    """Take a request on, from wherever it is, to its end."""
+
+    orden = list(Estado.values)
+
+    def seguir(solicitud: Solicitud) -> None:
+        for paso, servicio, datos in (
+            (Estado.IDENTIFICADA, servicios.identificar, {"como": "DNI en tienda", "por": dpo}),
+            (Estado.REVISADA, servicios.revisar, {"por": dpo}),
+            (Estado.APROBADA, servicios.aprobar, {"por": otro_dpo}),
+            (Estado.COMPLETADA, servicios.ejecutar, {}),
+        ):
+            if orden.index(solicitud.estado) < orden.index(paso):
+                servicio(solicitud=solicitud, **datos)
+
+    return seguir
+
+
+@pytest.fixture
+def servidor(settings: Any) -> Iterator[ServidorLangfuse]:
+    """A Langfuse, which this installation is connected to."""
+    with ServidorLangfuse() as servidor:
+        settings.LANGFUSE_URL = servidor.url
+        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
+        yield servidor

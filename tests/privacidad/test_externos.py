@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -59,14 +59,6 @@ def con_remotos() -> None:
     """Three of them instead of Langfuse, after those of PostgreSQL."""
     internos = tuple(d for d in destinos.DESTINOS if not d.externo)
     destinos.DESTINOS = (*internos, Remoto(1), Remoto(2), Remoto(3))
-
-
-@pytest.fixture
-def servidor(settings: Any) -> Iterator[ServidorLangfuse]:
-    with ServidorLangfuse() as servidor:
-        settings.LANGFUSE_URL = servidor.url
-        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
-        yield servidor
 
 
 @pytest.fixture

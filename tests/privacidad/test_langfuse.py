@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,17 +14,9 @@ from privacidad.destinos import langfuse
 from privacidad.destinos.base import Rastro, Sujeto
 from privacidad.destinos.langfuse import Langfuse
 from privacidad.errores import DestinoNoDisponible
-from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
+from tests.privacidad.servidor_langfuse import ServidorLangfuse
 
 ANA = "ana@x.es"
-
-
-@pytest.fixture
-def servidor(settings: Any) -> Iterator[ServidorLangfuse]:
-    with ServidorLangfuse() as servidor:
-        settings.LANGFUSE_URL = servidor.url
-        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
-        yield servidor
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -14,18 +14,10 @@ from privacidad.destinos import prisa
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Escrito, Exclusion, Gestion, Solicitud
 from tests.ordenes import ordenar
-from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
+from tests.privacidad.servidor_langfuse import ServidorLangfuse
 from tests.privacidad.test_externos import Remoto
 
 TARDE = timedelta(minutes=5)
-
-
-@pytest.fixture
-def servidor(settings: Any) -> Iterator[ServidorLangfuse]:
-    with ServidorLangfuse() as servidor:
-        settings.LANGFUSE_URL = servidor.url
-        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
-        yield servidor
 
 
 @pytest.fixture

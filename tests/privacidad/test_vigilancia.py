@@ -4,7 +4,7 @@ alone."""
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -19,7 +19,7 @@ from privacidad.errores import DatoNoValido, OtraSolicitudAbierta, TransicionNoP
 from privacidad.estados import Estado
 from privacidad.models import Asiento, Evidencia, Gestion, Paso, Solicitud
 from tests import ordenes
-from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
+from tests.privacidad.servidor_langfuse import ServidorLangfuse
 
 Reponer = Callable[..., None]
 
@@ -70,14 +70,6 @@ def suprimida(hasta: Callable[..., Any], preferencia: Callable[..., None]) -> So
 def borrado(suprimida: Solicitud) -> datetime:
     """The moment of that erasure."""
     return Evidencia.objects.get(solicitud=suprimida).momento
-
-
-@pytest.fixture
-def servidor(settings: Any) -> Iterator[ServidorLangfuse]:
-    with ServidorLangfuse() as servidor:
-        settings.LANGFUSE_URL = servidor.url
-        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
-        yield servidor
 
 
 VALLA = timedelta(minutes=ajustes.VALLA_MINUTOS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,7 @@ from privacidad.estados import Estado
 from privacidad.models import Asiento, Expediente, Gestion, Restriccion, Solicitud
 from tests import ordenes
 from tests.privacidad.lector import leer
-from tests.privacidad.servidor_langfuse import PUBLICA, SECRETA, ServidorLangfuse
+from tests.privacidad.servidor_langfuse import ServidorLangfuse
 
 DIAS = timedelta(days=3)
 VALLA = timedelta(minutes=ajustes.VALLA_MINUTOS)
@@ -122,14 +122,6 @@ def vuelve(preferencia: Callable[..., None], conversacion: Callable[..., None]) 
         conversacion(sujeto_id, f"nuevo-{sujeto_id}")
 
     return volver
-
-
-@pytest.fixture
-def servidor(settings: Any) -> Iterator[ServidorLangfuse]:
-    with ServidorLangfuse() as servidor:
-        settings.LANGFUSE_URL = servidor.url
-        settings.LANGFUSE_PUBLIC_KEY, settings.LANGFUSE_SECRET_KEY = PUBLICA, SECRETA
-        yield servidor
 
 
 def _todo(propietario: psycopg.Connection, sujeto_id: str = "C1") -> list[str]:
