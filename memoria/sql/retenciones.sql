@@ -1,6 +1,6 @@
 -- Art. 17(3) GDPR: what is held back from an erasure is neither deleted nor changed, whoever tries, from the moment the
 -- hold is written down (privacidad_exclusion) until it is let go. Each row of the store says of itself whether it is
--- held, so any other write pays for one boolean; a thread is looked up, as only deletions ask.
+-- held, so any other write pays for one boolean; a thread is looked up, as only deletions ask, and its rows by statement.
 -- Guarded: IF NOT EXISTS would wait for every reader at each deployment.
 
 -- The address in the store of the subject of an open request (memoria/politica.py: of the control characters, an id may
@@ -59,6 +59,22 @@ BEGIN
     RETURN OLD;
 END $$;
 
+-- What a thread holds goes by thousands of rows: looked at once in each statement.
+CREATE OR REPLACE FUNCTION langgraph.guardar_contenido_retenido() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
+AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM public.privacidad_exclusion x
+        WHERE x.destino = 'hilos' AND x.liberada IS NULL
+          AND EXISTS (SELECT FROM borradas b WHERE b.thread_id = x.clave)
+    ) THEN
+        RAISE EXCEPTION 'Esa conversación está retenida porque la ley obliga a conservarla: mientras lo esté no se '
+            'puede borrar.' USING ERRCODE = 'MV004';
+    END IF;
+    RETURN NULL;
+END $$;
+
 -- A hold that begins or ends marks the rows it is over, whoever wrote it down. A request that closes puts a digest in
 -- the place of the key: nothing of it is held any more. Whoever was deleting the row had it first, or waits and is refused.
 CREATE OR REPLACE FUNCTION langgraph.aplicar_retencion() RETURNS trigger
@@ -100,13 +116,21 @@ BEGIN
                 NOT NEW.retenido OR NEW.prefix <> OLD.prefix OR NEW.key <> OLD.key OR NEW.value <> OLD.value))
             EXECUTE FUNCTION langgraph.guardar_retenidos();
     END IF;
-    FOREACH tabla IN ARRAY ARRAY[
-        'public.hilos', 'langgraph.checkpoints', 'langgraph.checkpoint_blobs', 'langgraph.checkpoint_writes'
-    ] LOOP
-        IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = tabla::regclass AND tgname = 'retencion') THEN
+    -- The registry row by row: it is refused for its hold before the foreign keys say what is left.
+    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'public.hilos'::regclass AND tgname = 'retencion') THEN
+        CREATE TRIGGER retencion BEFORE DELETE ON public.hilos
+            FOR EACH ROW EXECUTE FUNCTION langgraph.guardar_hilos_retenidos();
+    END IF;
+    FOREACH tabla IN ARRAY ARRAY['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'] LOOP
+        IF NOT EXISTS (
+            SELECT FROM pg_trigger
+            WHERE tgrelid = to_regclass('langgraph.' || tabla) AND tgname = 'retencion_de_lo_borrado'
+        ) THEN
+            EXECUTE format('DROP TRIGGER IF EXISTS retencion ON langgraph.%I', tabla);
             EXECUTE format(
-                'CREATE TRIGGER retencion BEFORE DELETE ON %s FOR EACH ROW '
-                'EXECUTE FUNCTION langgraph.guardar_hilos_retenidos()', tabla);
+                'CREATE TRIGGER retencion_de_lo_borrado AFTER DELETE ON langgraph.%I '
+                'REFERENCING OLD TABLE AS borradas FOR EACH STATEMENT '
+                'EXECUTE FUNCTION langgraph.guardar_contenido_retenido()', tabla);
         END IF;
     END LOOP;
     IF NOT EXISTS (
