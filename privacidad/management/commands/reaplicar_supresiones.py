@@ -63,45 +63,11 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         if not s["al_dia"] and s["referencia"] not in por_revisar
     ]
     avisos += [_hay_que_revisar(s) for s in datos["por_revisar"]]
-    if datos["solicitudes_perdidas"]:
-        avisos.append(
-            _("Solicitudes abiertas que la copia no tiene y hay que registrar otra vez: %(referencias)s.")
-            % {"referencias": ", ".join(datos["solicitudes_perdidas"])}
-        )
-    if datos["solicitudes_cerradas_perdidas"]:
-        avisos.append(
-            _("Solicitudes cerradas que la copia no tiene; quedan su registro y su escrito: %(referencias)s.")
-            % {"referencias": ", ".join(datos["solicitudes_cerradas_perdidas"])}
-        )
-    if datos["sin_borrar"]:
-        avisos.append(
-            _(
-                "%(referencias)s: no se ha vuelto a borrar, porque su copia bloqueada se ha perdido y sin la "
-                "solicitud, que no se ha podido rehacer, no se puede hacer otra."
-            )
-            % {"referencias": ", ".join(datos["sin_borrar"])}
-        )
-    if datos["unidos_sin_borrar"]:
-        avisos.append(
-            _(
-                "%(referencias)s: hay retenido un dato que no se encuentra. No se ha vuelto a borrar lo que "
-                "hay en los códigos que se unieron al de ese proveedor: puede estar entre eso."
-            )
-            % {"referencias": ", ".join(datos["unidos_sin_borrar"])}
-        )
-    if datos["copias_perdidas"]:
-        avisos.append(
-            _("Copias bloqueadas que se han perdido y no se han podido volver a hacer: %(referencias)s.")
-            % {"referencias": ", ".join(datos["copias_perdidas"])}
-        )
-    if datos["menciones_sin_hallar"]:
-        avisos.append(
-            _(
-                "%(referencias)s: no está donde estaba una fila de otra persona que se borró porque la "
-                "mencionaba. Puede no estar en la copia, o haber vuelto en otro sitio: búsquela."
-            )
-            % {"referencias": ", ".join(datos["menciones_sin_hallar"])}
-        )
+    avisos += [
+        frase % {"referencias": ", ".join(datos[clave])}
+        for clave, frase in _DE_VARIAS.items()
+        if datos[clave]
+    ]
     for copia in datos["copias_rehechas"]:
         if copia["filas"] < copia["eran"]:
             avisos.append(
@@ -116,6 +82,32 @@ def _avisos(datos: dict[str, Any]) -> list[str]:
         for pendiente in datos["a_mano"]
     ]
     return avisos
+
+
+#: What is said of all the requests of a list at once, by the key it has in the JSON.
+_DE_VARIAS = {
+    "solicitudes_perdidas": gettext_lazy(
+        "Solicitudes abiertas que la copia no tiene y hay que registrar otra vez: %(referencias)s."
+    ),
+    "solicitudes_cerradas_perdidas": gettext_lazy(
+        "Solicitudes cerradas que la copia no tiene; quedan su registro y su escrito: %(referencias)s."
+    ),
+    "sin_borrar": gettext_lazy(
+        "%(referencias)s: no se ha vuelto a borrar, porque su copia bloqueada se ha perdido y sin la "
+        "solicitud, que no se ha podido rehacer, no se puede hacer otra."
+    ),
+    "unidos_sin_borrar": gettext_lazy(
+        "%(referencias)s: hay retenido un dato que no se encuentra. No se ha vuelto a borrar lo que "
+        "hay en los códigos que se unieron al de ese proveedor: puede estar entre eso."
+    ),
+    "copias_perdidas": gettext_lazy(
+        "Copias bloqueadas que se han perdido y no se han podido volver a hacer: %(referencias)s."
+    ),
+    "menciones_sin_hallar": gettext_lazy(
+        "%(referencias)s: no está donde estaba una fila de otra persona que se borró porque la "
+        "mencionaba. Puede no estar en la copia, o haber vuelto en otro sitio: búsquela."
+    ),
+}
 
 
 def _hay_que_revisar(solicitud: dict[str, Any]) -> str:
